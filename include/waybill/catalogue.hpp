@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "waybill/message.hpp"
+#include "waybill/target.hpp"
+#include "waybill/work.hpp"
+
+namespace waybill {
+
+/// Which messages or dead letters a person means. Empty fields match everything.
+struct Filter {
+    enum class State : std::uint8_t { any, open, parked, done, dead };
+    State state = State::any;
+    std::string box{};
+    /// Wildcards as in Matcher.
+    std::string type{};
+    std::string source{};
+    std::string tenant{};
+    std::string target{};
+    /// Dead letters whose reason contains this.
+    std::string reason{};
+    StoreTime since{};
+    StoreTime until = store_never;
+
+    bool operator==(const Filter&) const = default;
+};
+
+struct MessageSummary {
+    MessagePtr message{};
+    Filter::State state = Filter::State::open;
+    StoreTime appended_at{};
+    bool operator==(const MessageSummary&) const = default;
+};
+
+struct MessageDetail {
+    MessageSummary summary{};
+    std::vector<Entry> open{};
+    std::vector<DeadLetter> dead{};
+    std::vector<Attempt> attempts{};
+};
+
+struct DeadLetterDetail {
+    DeadLetter letter{};
+    /// Its own copy, body included.
+    MessagePtr message{};
+    std::string cursor{};
+};
+
+/// (message, target): one delivery.
+struct DeliveryRef {
+    Uuid message{};
+    std::string target{};
+    bool operator==(const DeliveryRef&) const = default;
+};
+
+template <class Item>
+struct Page {
+    std::vector<Item> items{};
+    /// Empty: that was all.
+    std::string next{};
+};
+
+struct OperationResult {
+    bool carried_out = false;
+    std::string text{};
+    bool operator==(const OperationResult&) const = default;
+};
+
+/// What people ask of a store and tell it to do. Slower than the hot path and never in its way.
+class Catalogue {
+public:
+    virtual ~Catalogue() = default;
+
+    /// Newest first.
+    virtual Page<MessageSummary> browse(const Filter& filter, const std::string& cursor,
+                                        std::uint32_t rows_max) = 0;
+    /// Oldest first.
+    virtual Page<DeadLetterDetail> dead_letters(const Filter& filter, const std::string& cursor,
+                                                std::uint32_t rows_max) = 0;
+    virtual std::optional<MessageDetail> get(const Uuid& id) = 0;
+    /// Messages, or with state dead: dead letters.
+    virtual std::uint64_t count(const Filter& filter) = 0;
+
+    /// Each dead letter becomes new work of the next generation, at the tail, or for a halted head
+    /// in its old place. Refused where there is none. One answer per delivery.
+    virtual std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) = 0;
+    /// Deletes dead letters.
+    virtual std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) = 0;
+
+    /// Leaves a command for the partition's owner (its id and partition are filled in) and returns
+    /// its number; 0 when there is nothing to command.
+    virtual std::uint64_t command(const Command& command) = 0;
+    /// Nothing while the owner has not answered.
+    virtual std::optional<CommandResult> command_result(std::uint64_t id) = 0;
+
+    virtual void pause_box(const std::string& box, bool paused) = 0;
+    virtual std::vector<Target> targets() = 0;
+    /// Its open deliveries count no longer. False: no such target.
+    virtual bool forget_target(const std::string& box, const std::string& key) = 0;
+};
+
+}  // namespace waybill

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "waybill/time.hpp"
+
+/// What an attempt may end in. Returning from a handler is Done, throwing is Fail; the others are
+/// said explicitly. Crash, shutdown and lost ownership are none of these and cost no attempt.
+namespace waybill {
+
+struct Done {
+    bool operator==(const Done&) const = default;
+};
+
+/// Counted against max_attempts, retried with back-off.
+struct Fail {
+    std::string reason{};
+    /// No retry can help: dead at once.
+    bool permanent = false;
+    /// The receiver's own wish, honoured within bounds instead of the back-off.
+    std::optional<Duration> retry_after{};
+
+    bool operator==(const Fail&) const = default;
+};
+
+/// Not now: not counted, tried again after the delay (which has a floor). Keeps its place in the lane.
+struct Defer {
+    Duration delay{};
+
+    bool operator==(const Defer&) const = default;
+};
+
+/// To the dead letters now.
+struct Dead {
+    std::string reason{};
+
+    bool operator==(const Dead&) const = default;
+};
+
+using Outcome = std::variant<Done, Fail, Defer, Dead>;
+
+}  // namespace waybill

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "waybill/backoff.hpp"
+#include "waybill/message.hpp"
+#include "waybill/problems.hpp"
+
+namespace waybill {
+
+/// Which messages a target wants, as data, so that an instance without the handler's code can still
+/// tell. `*` matches any run of characters; matching is case-insensitive. Empty text matches only
+/// itself or a pattern of stars.
+struct Matcher {
+    std::string type = "*";
+    std::string source = "*";
+    std::string tenant = "*";
+
+    bool operator==(const Matcher&) const = default;
+};
+
+/// Pure wildcard match; linear in text × stars, no backtracking blow-up.
+bool matches(std::string_view pattern, std::string_view text);
+bool matches(const Matcher& matcher, const Message& message);
+
+/// What a successor does when the target it runs after died.
+enum class AfterDead { block, go_on };
+
+/// A target as the store's registry knows it: a message is done when all registered matching
+/// targets are, whichever instance has their code.
+struct Target {
+    std::string box{};
+    /// Stable identity of a delivery; survives renames of code. 1 … 200 characters.
+    std::string key{};
+    Matcher matcher{};
+    /// Former keys: progress recorded under them counts for this target.
+    std::vector<std::string> legacy_keys{};
+    /// Runs only when that target is done. Empty: independent.
+    std::string after{};
+    AfterDead after_dead = AfterDead::block;
+
+    bool operator==(const Target&) const = default;
+};
+
+struct RetryPolicy {
+    /// Attempts in total, the first included. 1 … 1,000.
+    std::uint32_t max_attempts = 5;
+    Backoff backoff{};
+
+    bool operator==(const RetryPolicy&) const = default;
+};
+
+/// How deliveries are handed to an executor.
+enum class Calls {
+    single,        ///< one message per call
+    batch,         ///< up to batch_max messages of one type per call
+    inline_single  ///< one message inside the store's transaction: exactly-once effects
+};
+
+/// The local half of a target: how this instance runs it.
+struct TargetOptions {
+    RetryPolicy retry{};
+    /// One attempt may take this long; then it counts as failed. 1 ms … 24 h.
+    Duration timeout = std::chrono::seconds{30};
+    /// Running deliveries across all live instances (divided by them). 0 = only the box's limit.
+    std::uint32_t concurrency = 0;
+    /// Starts per second across all live instances (divided by them). 0 = no limit.
+    double rate = 0.0;
+    Calls calls = Calls::single;
+    /// For Calls::batch. 1 … 10,000.
+    std::uint32_t batch_max = 100;
+
+    bool operator==(const TargetOptions&) const = default;
+};
+
+Problems check(const Target& target, const TargetOptions& options);
+/// Problems between the targets of one box: doubled keys or legacy keys, unknown or circular `after`.
+Problems check_together(std::span<const Target> targets);
+
+}  // namespace waybill

@@ -1,0 +1,207 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "waybill/box.hpp"
+#include "waybill/inline.hpp"
+#include "waybill/observer.hpp"
+#include "waybill/store.hpp"
+#include "waybill/target.hpp"
+
+/// The engine as a pure state machine: events in, commands out. It owns no clock, thread or socket;
+/// a shell carries its commands out and feeds it what came of them. Production (core/runtime) and
+/// simulation (tests/simulation) are two such shells around the same machine.
+namespace waybill::engine {
+
+struct LocalTarget {
+    Target target{};
+    TargetOptions options{};
+};
+
+struct LocalBox {
+    std::string name{};
+    BoxOptions options{};
+    std::vector<LocalTarget> targets{};
+};
+
+struct Options {
+    /// Shown to people as the owner.
+    std::string name = "waybill";
+    /// A silent instance keeps its partitions this long. 100 ms … 10 min.
+    Duration lease = std::chrono::seconds{5};
+    /// Pause between beats; below a third of the lease.
+    Duration beat = std::chrono::seconds{1};
+    /// Memory for scheduled messages, blocked lanes included.
+    std::uint64_t window_bytes = 64ULL << 20;
+    /// Pause between looks at the store while there is work, doubling up to poll_idle without any.
+    Duration poll_active = std::chrono::milliseconds{20};
+    Duration poll_idle = std::chrono::seconds{1};
+    Duration shutdown_timeout = std::chrono::seconds{30};
+    /// Open work is compared with memory this often; it must find nothing.
+    Duration reconcile = std::chrono::minutes{5};
+    /// Timed-out handlers that still run before this instance gives up.
+    std::uint32_t abandoned_max = 8;
+    /// A run-once host: takes what is free, is not counted, asks for nothing.
+    bool guest = false;
+    /// Partitions belong to leases (many instances), not to a file lock.
+    bool leases = true;
+    /// Rows and bytes of one page, rows of one settle.
+    std::uint32_t page_rows = 1000;
+    std::uint64_t page_bytes = 4ULL << 20;
+    std::uint32_t settle_rows = 2000;
+    /// Messages of one lane kept in memory; the rest waits in the store.
+    std::uint32_t lane_rows = 64;
+    /// Due times further ahead than this wait in the store.
+    Duration due_ahead = std::chrono::minutes{1};
+};
+
+struct Config {
+    Options options{};
+    std::vector<LocalBox> boxes{};
+};
+
+Problems check(const Config& config);
+
+using RunId = std::uint64_t;
+
+struct RunItem {
+    MessagePtr message{};
+    Sequence sequence = 0;
+    /// 1 for the first.
+    std::uint32_t attempt = 1;
+    std::uint32_t requeues = 0;
+};
+
+/// Call the executor of a target once, with one message or a batch; answer with on_outcome exactly once.
+struct Run {
+    RunId id = 0;
+    /// Indexes into Config::boxes and LocalBox::targets.
+    std::uint32_t box = 0;
+    std::uint32_t target = 0;
+    std::vector<RunItem> items{};
+    /// To pass downstream, and for inline transactions.
+    Fence fence{};
+    /// When the attempt ends, whatever the handler does.
+    LocalTime deadline{};
+};
+
+/// What came of one item of a run.
+struct RunResult {
+    Outcome outcome{};
+    /// For inline targets; others leave it.
+    InlineResult::Record record = InlineResult::Record::not_done;
+};
+
+/// A run's answer: one per item; nothing = the handler did not mention it: released, not counted.
+using RunResults = std::vector<std::optional<RunResult>>;
+
+struct DeclareCall {
+    std::vector<BoxDeclaration> boxes{};
+    std::vector<Target> targets{};
+};
+struct TakeCall {
+    Uuid self{};
+    std::vector<TakeRequest> wanted{};
+};
+struct GiveCall {
+    std::vector<GiveRequest> partitions{};
+};
+/// One store call of the serial channel. At most one is outstanding; its answer is on_channel.
+using ChannelCall = std::variant<DeclareCall, TakeCall, GiveCall, ReadRequest, SettleBatch>;
+
+struct Failure {
+    Reaction reaction = Reaction::retry;
+    std::string text{};
+};
+struct Declared {};
+struct Given {};
+using ChannelReply =
+    std::variant<Declared, std::vector<Taken>, Given, ReadPage, SettleReply, Failure>;
+using BeatAnswer = std::variant<BeatReply, Failure>;
+
+/// What the shell must do now. Calls on the beat connection and on the channel go on side by side.
+struct Commands {
+    std::optional<InstanceState> beat{};
+    std::optional<ChannelCall> channel{};
+    std::vector<Run> runs{};
+    /// Ask these runs to end (stop token); they still answer.
+    std::vector<RunId> cancels{};
+
+    bool empty() const { return !beat && !channel && runs.empty() && cancels.empty(); }
+};
+
+/// A message this instance has just appended, handed over with its body.
+struct HandOver {
+    MessagePtr message{};
+    Sequence sequence = 0;
+    PartitionId partition = 0;
+    /// reads_issued() before the append was sent: if a read went out since, it may have brought the
+    /// message already, and the hand-over is ignored.
+    std::uint64_t reads_before = 0;
+};
+
+struct Status {
+    bool ready = false;
+    bool resigned = false;
+    bool late = false;
+    std::uint32_t partitions = 0;
+    /// Entries in memory, and all the memory accounted for.
+    std::uint64_t entries = 0;
+    std::uint64_t window_used = 0;
+    std::uint64_t running = 0;
+    std::uint64_t ghosts = 0;
+    std::uint64_t unsettled = 0;
+    std::uint64_t blocked_lanes = 0;
+    std::uint64_t reconciled = 0;
+    std::uint32_t in_flight_max = 0;
+    std::uint32_t chains_behind = 0;
+};
+
+class Machine;
+
+/// Thread safety: none; one thread at a time. `Random` and `Observer` are called on it.
+/// Lifetime:      both references outlive the engine.
+/// Errors:        throws ConfigError from the constructor; afterwards nothing.
+class Engine {
+public:
+    Engine(Config config, Random& random, Observer& observer);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Begins to beat and to own. Once.
+    void start(LocalTime now);
+    /// No new starts; drains, gives everything back, then is_stopped(). Runs get cancelled.
+    void stop(LocalTime now);
+
+    void on_tick(LocalTime now);
+    /// A hint that the store has something new.
+    void on_wake(LocalTime now);
+    void on_beat(LocalTime now, BeatAnswer answer);
+    void on_channel(LocalTime now, ChannelReply reply);
+    void on_outcome(LocalTime now, RunId run, RunResults results);
+    void on_appended(LocalTime now, std::span<const HandOver> messages);
+
+    /// What to do now; each command is handed out once. Call after every event.
+    Commands take_commands();
+    /// When on_tick wants to be called next.
+    LocalTime next_tick() const;
+
+    /// Nothing runs, nothing waits to be settled, nothing known is due: for run-once hosts and tests.
+    bool is_idle() const;
+    bool is_stopped() const;
+    std::uint64_t reads_issued() const;
+    Status status() const;
+    const Uuid& incarnation() const;
+
+private:
+    std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace waybill::engine
