@@ -1,0 +1,73 @@
+# How our own code is compiled. Warnings go on our targets one by one (waybill_flags), so that a
+# project which adds us as a subdirectory keeps its own; sanitizers and hardening must agree in every
+# translation unit of a link, so they are set for the whole directory.
+
+include_guard(GLOBAL)
+include(CheckCXXCompilerFlag)
+include(CheckPIESupported)
+
+if(PROJECT_IS_TOP_LEVEL)
+    find_program(WAYBILL_CCACHE ccache)
+    if(WAYBILL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${WAYBILL_CCACHE}")
+    endif()
+    set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+    check_pie_supported(LANGUAGES CXX)
+endif()
+
+set(WAYBILL_WARNINGS
+    -Wall -Wextra -Wpedantic
+    -Wcast-align -Wcast-qual -Wconversion -Wdouble-promotion -Wextra-semi -Wformat=2
+    -Wimplicit-fallthrough -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wshadow
+    -Wsign-conversion -Wundef -Wunused -Wvla
+    # Options are passed as designated initialisers: what is left out has its default.
+    -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND WAYBILL_WARNINGS
+        -Wduplicated-cond -Wlogical-op -Wredundant-decls -Wsuggest-override)
+    if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        # False alarms of GCC 12 on std::string (PR 105329, PR 105651).
+        list(APPEND WAYBILL_WARNINGS -Wno-restrict)
+    endif()
+    if(WAYBILL_SANITIZE)
+        # Instrumented code misleads GCC's flow analysis; dev and release still check these.
+        list(APPEND WAYBILL_WARNINGS
+            -Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread)
+    endif()
+endif()
+if(WAYBILL_WERROR)
+    list(APPEND WAYBILL_WARNINGS -Werror)
+endif()
+
+# waybill_flags(<target>): C++20 without extensions, and our warnings.
+function(waybill_flags target)
+    target_compile_options(${target} PRIVATE ${WAYBILL_WARNINGS})
+    set_target_properties(${target} PROPERTIES
+        CXX_STANDARD 20
+        CXX_STANDARD_REQUIRED ON
+        CXX_EXTENSIONS OFF)
+endfunction()
+
+set(WAYBILL_SANITIZE_FLAGS "")
+set(WAYBILL_TIMEOUT_SCALE 1)
+if(WAYBILL_SANITIZE)
+    set(WAYBILL_SANITIZE_FLAGS
+        -fsanitize=${WAYBILL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    set(WAYBILL_TIMEOUT_SCALE 4)
+    add_compile_options(${WAYBILL_SANITIZE_FLAGS})
+    add_link_options(${WAYBILL_SANITIZE_FLAGS})
+endif()
+
+if(WAYBILL_HARDEN)
+    add_compile_options(
+        -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS -fstack-protector-strong)
+    foreach(flag IN ITEMS -fstack-clash-protection -fcf-protection)
+        string(MAKE_C_IDENTIFIER "WAYBILL_HAS${flag}" has_flag)
+        check_cxx_compiler_flag(${flag} ${has_flag})
+        if(${has_flag})
+            add_compile_options(${flag})
+        endif()
+    endforeach()
+    add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+endif()
