@@ -1,0 +1,21 @@
+# Sourced by the scripts beside it; the working directory is the root of the repository.
+
+jobs="${WAYBILL_JOBS:-$(nproc)}"
+
+heading() { printf '\n== %s\n' "$*"; }
+
+# build PRESET [TARGET...]: configure and build; quiet unless something goes wrong or it is watched.
+build() {
+    local preset="$1" log targets=() quiet=()
+    shift
+    [ $# -eq 0 ] || targets=(--target "$@")
+    [ -t 1 ] || quiet=(-- --quiet)
+    log="$(mktemp)"
+    if ! cmake --preset "$preset" >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        return 1
+    fi
+    rm -f "$log"
+    cmake --build --preset "$preset" --parallel "$jobs" "${targets[@]}" "${quiet[@]}"
+}
