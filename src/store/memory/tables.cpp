@@ -1,0 +1,114 @@
+#include "tables.hpp"
+
+namespace waybill::memory {
+
+const std::set<Sequence>* OpenWork::lane(const std::string& name) const {
+    const auto found = lanes_.find(name);
+    return found == lanes_.end() ? nullptr : &found->second;
+}
+
+Row* OpenWork::find(Sequence sequence) {
+    if (const auto found = ready_.find(sequence); found != ready_.end()) return &found->second;
+    if (const auto found = parked_.find(sequence); found != parked_.end()) return &found->second;
+    return nullptr;
+}
+
+void OpenWork::insert(Row row) {
+    const Sequence sequence = row.entry.sequence;
+    const auto placed = ready_.emplace_hint(ready_.end(), sequence, std::move(row));
+    enter_indexes(placed->second);
+}
+
+Row OpenWork::remove(Sequence sequence) {
+    auto found = ready_.find(sequence);
+    Rows& home = found == ready_.end() ? parked_ : ready_;
+    if (found == ready_.end()) found = parked_.find(sequence);
+    leave_indexes(found->second);
+    Row row = std::move(found->second);
+    home.erase(found);
+    return row;
+}
+
+void OpenWork::enter_indexes(const Row& row) {
+    if (row.entry.parked) return;
+    if (row.entry.due != StoreTime{})
+        due_.emplace(std::pair{row.entry.due, row.entry.sequence}, &row);
+    const std::string& lane = row.entry.message->lane;
+    if (!lane.empty()) {
+        auto& sequences = lanes_[lane];
+        sequences.emplace_hint(sequences.end(), row.entry.sequence);
+    }
+}
+
+void OpenWork::leave_indexes(const Row& row) {
+    if (row.entry.parked) return;
+    if (row.entry.due != StoreTime{}) due_.erase({row.entry.due, row.entry.sequence});
+    if (row.entry.message->lane.empty()) return;
+    const auto lane = lanes_.find(row.entry.message->lane);
+    lane->second.erase(row.entry.sequence);
+    if (lane->second.empty()) lanes_.erase(lane);
+}
+
+void OpenWork::move(Sequence sequence, bool was_parked) {
+    Rows& from = was_parked ? parked_ : ready_;
+    Rows& to = was_parked ? ready_ : parked_;
+    to.insert(from.extract(sequence));
+}
+
+Partition* Tables::partition(PartitionId id) {
+    return id == 0 || id > partitions.size() ? nullptr : &partitions[id - 1];
+}
+
+MessageRow* Tables::message(const Uuid& id) {
+    const auto found = messages_by_id.find(id);
+    return found == messages_by_id.end() ? nullptr : &found->second->second;
+}
+
+MessageRow& Tables::insert_message(const MessagePtr& message, PartitionId partition,
+                                   StoreTime now) {
+    const auto placed = messages.emplace_hint(messages.end(), last_sequence,
+                                              MessageRow{.message = message,
+                                                         .sequence = last_sequence,
+                                                         .partition = partition,
+                                                         .appended_at = now});
+    messages_by_id.emplace(message->id, placed);
+    return placed->second;
+}
+
+void Tables::erase_message(MessageRow& row) {
+    const auto found = messages_by_id.find(row.message->id);
+    const auto place = found->second;
+    messages_by_id.erase(found);
+    messages.erase(place);
+}
+
+void Tables::file_if_finished(MessageRow& row) {
+    if (row.open_rows > 0 || row.dead_letters > 0) return;
+    auto& finished = boxes.find(row.message->box)->second.finished;
+    finished.emplace_hint(finished.end(), row.finished_at, row.sequence);
+}
+
+void Tables::put_dead(const DeadLetter& letter, const MessagePtr& message) {
+    auto& ages = boxes.find(message->box)->second.dead;
+    const auto [place, is_new] =
+        dead_by_delivery.try_emplace({letter.message, letter.target}, last_dead + 1);
+    if (is_new) {
+        ++last_dead;
+        ++this->message(letter.message)->dead_letters;
+    } else {
+        ages.erase({dead.at(place->second).letter.at, place->second});
+    }
+    ages.emplace(letter.at, place->second);
+    dead.insert_or_assign(place->second, DeadRow{letter, message});
+}
+
+void Tables::erase_dead(std::uint64_t number) {
+    const DeadRow gone = std::move(dead.extract(number).mapped());
+    dead_by_delivery.erase({gone.letter.message, gone.letter.target});
+    boxes.find(gone.message->box)->second.dead.erase({gone.letter.at, number});
+    MessageRow& row = *message(gone.letter.message);
+    --row.dead_letters;
+    file_if_finished(row);
+}
+
+}  // namespace waybill::memory

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace waybill::memory {
+
+/// The connections that want to hear of new work.
+///
+/// Thread safety: any call from any thread. A callback must not call back into this class.
+class WakeList {
+public:
+    void set(const void* connection, std::function<void()> wake) {
+        const std::lock_guard lock{mutex_};
+        if (wake) {
+            callbacks_.insert_or_assign(connection, std::move(wake));
+        } else {
+            callbacks_.erase(connection);
+        }
+    }
+
+    void call_all() {
+        const std::lock_guard lock{mutex_};
+        for (const auto& [connection, wake] : callbacks_) wake();
+    }
+
+private:
+    /// Guards callbacks_, and is held while they run: once `set` has returned, the one it replaced
+    /// runs no more.
+    std::mutex mutex_{};
+    std::map<const void*, std::function<void()>> callbacks_{};
+};
+
+}  // namespace waybill::memory
