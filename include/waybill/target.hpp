@@ -24,7 +24,7 @@ struct Matcher {
     bool operator==(const Matcher&) const = default;
 };
 
-/// Pure wildcard match; linear in text × stars, no backtracking blow-up.
+/// Pure wildcard match; at most text × pattern steps, no backtracking blow-up.
 bool matches(std::string_view pattern, std::string_view text);
 bool matches(const Matcher& matcher, const Message& message);
 

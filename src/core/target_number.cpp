@@ -1,0 +1,21 @@
+#include <string>
+
+#include "core/sha256.hpp"
+#include "waybill/ownership.hpp"
+
+namespace waybill {
+
+std::uint64_t target_number(std::string_view box, std::string_view key) {
+    std::string name;
+    name.reserve(box.size() + 1 + key.size());
+    name.append(box).append(1, '\0').append(key);  // NUL is in neither: no two pairs look alike
+
+    const auto digest = sha256(name);
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+        number = number << 8 | digest[i];
+    }
+    return number;
+}
+
+}  // namespace waybill

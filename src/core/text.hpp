@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+/// Texts come from exceptions, peers and people; databases refuse some of them. One bad reason must
+/// not keep a batch of good results from being stored.
+namespace waybill {
+
+/// What any store can keep and any terminal can show, at most `bytes_max` long: NUL is dropped, what
+/// is not UTF-8 becomes U+FFFD, control characters other than newline and tab become a space, and a
+/// text that is too long ends in an ellipsis after its last whole code point.
+std::string clean_text(std::string_view text, std::size_t bytes_max);
+
+/// UTF-8 without NUL.
+bool is_storable_text(std::string_view text);
+/// UTF-8 without any control character: fit for a name.
+bool is_plain_text(std::string_view text);
+
+}  // namespace waybill

@@ -1,0 +1,161 @@
+#include "core/text.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace waybill {
+namespace {
+
+using namespace std::string_literals;
+
+struct Row {
+    const char* what = "";
+    std::string text{};
+    std::string clean{};
+};
+
+const std::string broken = "\xEF\xBF\xBD";  // U+FFFD
+
+class CleanTextTable : public testing::TestWithParam<Row> {};
+
+TEST_P(CleanTextTable, IsAsItSays) {
+    EXPECT_EQ(clean_text(GetParam().text, 1000), GetParam().clean) << GetParam().what;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kept, CleanTextTable,
+    testing::Values(Row{"nothing", "", ""}, Row{"ASCII", "It failed: ~!", "It failed: ~!"},
+                    Row{"newline and tab", "a\n\tb", "a\n\tb"},
+                    Row{"two bytes, least", "\xC2\xA0", "\xC2\xA0"},
+                    Row{"two bytes, most", "\xDF\xBF", "\xDF\xBF"},
+                    Row{"three bytes, least", "\xE0\xA0\x80", "\xE0\xA0\x80"},
+                    Row{"before the surrogates", "\xED\x9F\xBF", "\xED\x9F\xBF"},
+                    Row{"after the surrogates", "\xEE\x80\x80", "\xEE\x80\x80"},
+                    Row{"U+FFFD itself", "\xEF\xBF\xBD", "\xEF\xBF\xBD"},
+                    Row{"four bytes, least", "\xF0\x90\x80\x80", "\xF0\x90\x80\x80"},
+                    Row{"the last code point", "\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Controls, CleanTextTable,
+    testing::Values(Row{"NUL is dropped", "a\0b\0"s, "ab"}, Row{"only NUL", "\0\0"s, ""},
+                    Row{"bell", "a\ab", "a b"}, Row{"escape", "\x1B[31mred", " [31mred"},
+                    Row{"carriage return", "a\r\nb", "a \nb"}, Row{"unit separator", "\x1F", " "},
+                    Row{"delete", "a\x7F", "a "}, Row{"first of C1", "\xC2\x80", " "},
+                    Row{"last of C1", "\xC2\x9F", " "}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Broken, CleanTextTable,
+    testing::Values(
+        Row{"a stray continuation", "a\x80z", "a" + broken + "z"},
+        Row{"two of them", "\x80\xBF", broken + broken},
+        Row{"latin-1", "K\xE4se", "K" + broken + "se"},
+        Row{"overlong slash of two", "\xC0\xAF", broken + broken},
+        Row{"overlong lead C1", "\xC1\xBF", broken + broken},
+        Row{"overlong slash of three", "\xE0\x80\xAF", broken + broken + broken},
+        Row{"overlong most of three", "\xE0\x9F\xBF", broken + broken + broken},
+        Row{"overlong of four", "\xF0\x80\x80\xAF", broken + broken + broken + broken},
+        Row{"overlong most of four", "\xF0\x8F\xBF\xBF", broken + broken + broken + broken},
+        Row{"a high surrogate", "\xED\xA0\x80", broken + broken + broken},
+        Row{"a low surrogate", "\xED\xBF\xBF", broken + broken + broken},
+        Row{"beyond the last", "\xF4\x90\x80\x80", broken + broken + broken + broken},
+        Row{"lead F5", "\xF5\x80", broken + broken}, Row{"FE and FF", "\xFE\xFF", broken + broken},
+        Row{"two bytes cut", "a\xC3", "a" + broken},
+        Row{"three bytes cut after one", "\xE6", broken},
+        Row{"three bytes cut after two", "\xE6\xBC", broken},
+        Row{"four bytes cut after three", "\xF0\x9F\x9A", broken},
+        Row{"cut by a letter, which stays", "\xF0\x9F\x9AZ", broken + "Z"},
+        Row{"cut by another lead, which stays", "\xE6\xC3\xA4", broken + "\xC3\xA4"},
+        Row{"Unicode's own example",
+            "a\xF1\x80\x80\xE1\x80\xC2"
+            "b\x80"
+            "c\x80\xBF"
+            "d",
+            "a" + broken + broken + broken + "b" + broken + "c" + broken + broken + "d"},
+        Row{"NUL inside a code point", "\xC3\0\xA4"s, broken + broken}));
+
+struct Cap {
+    std::string text{};
+    std::size_t bytes_max = 0;
+    std::string clean{};
+};
+
+TEST(CleanText, IsCappedOnACodePointWithAnEllipsis) {
+    const std::string dots = "\xE2\x80\xA6";
+    const std::string truck = "\xF0\x9F\x9A\x9A";
+    const Cap caps[] = {
+        {"abcdef", 6, "abcdef"},
+        {"abcdefg", 6, "abc" + dots},
+        {"abcdefg", 3, dots},
+        {"abcdefg", 2, "ab"},  // no room for it
+        {"abcdefg", 1, "a"},
+        {"abcdefg", 0, ""},
+        {"", 0, ""},
+        {truck + truck, 8, truck + truck},
+        {truck + truck, 7, truck + dots},
+        {truck + truck, 6, dots},  // not a piece of a truck
+        {truck, 2, ""},
+        {"ab" + truck + "c", 7, "ab" + truck + "c"},
+        {"ab" + truck + "cd", 7, "ab" + dots},
+        {"abcd\x80", 6, "abc" + dots},  // what replaces a byte counts as it is
+        {"abc\x80", 6, "abc" + broken},
+        {"abcdef\0\0\0"s, 6, "abcdef"},  // what is dropped does not
+    };
+    for (const auto& [text, bytes_max, clean] : caps) {
+        EXPECT_EQ(clean_text(text, bytes_max), clean) << text << " in " << bytes_max;
+    }
+}
+
+TEST(CleanText, AnErrorOfFiveThousandCharactersIsCutToItsLimit) {  // T13
+    const std::string clean = clean_text(std::string(5000, 'x'), 2000);
+
+    EXPECT_EQ(clean, std::string(1997, 'x') + "\xE2\x80\xA6");
+}
+
+TEST(StorableText, IsUtf8WithoutNul) {
+    EXPECT_TRUE(is_storable_text(""));
+    EXPECT_TRUE(is_storable_text("k\xC3\xA4se \xF0\x9F\x9A\x9A\r\n\x1B\x7F"));
+
+    EXPECT_FALSE(is_storable_text("a\0b"s));
+    EXPECT_FALSE(is_storable_text("K\xE4se"));
+    EXPECT_FALSE(is_storable_text("cut \xF0\x9F\x9A"));
+}
+
+TEST(PlainText, IsUtf8WithoutControlCharacters) {
+    EXPECT_TRUE(is_plain_text(""));
+    EXPECT_TRUE(is_plain_text("k\xC3\xA4se \xF0\x9F\x9A\x9A"));
+
+    for (const std::string& text : {"a\0b"s, "a\nb"s, "a\tb"s, "\x7F"s, "\xC2\x85"s, "K\xE4se"s}) {
+        EXPECT_FALSE(is_plain_text(text)) << text;
+    }
+}
+
+std::string any_bytes() {
+    const auto byte =
+        rc::gen::oneOf(rc::gen::arbitrary<char>(),
+                       rc::gen::elementOf("a\n\x80\xBF\xC2\xC3\xE0\xE2\xED\xEF\xF0\xF4\xF5\0"s));
+    return *rc::gen::container<std::string>(byte);
+}
+
+RC_GTEST_PROP(CleanText, CanAlwaysBeStoredAndNeverExceedsItsCap, ()) {
+    const std::string text = any_bytes();
+    const auto bytes_max = *rc::gen::inRange<std::size_t>(0, 40);
+
+    const std::string clean = clean_text(text, bytes_max);
+
+    RC_ASSERT(clean.size() <= bytes_max);
+    RC_ASSERT(is_storable_text(clean));
+}
+
+RC_GTEST_PROP(CleanText, CleaningTwiceIsCleaningOnce, ()) {
+    const std::string text = any_bytes();
+    const auto bytes_max = *rc::gen::inRange<std::size_t>(0, 40);
+
+    const std::string once = clean_text(text, bytes_max);
+
+    RC_ASSERT(clean_text(once, bytes_max) == once);
+}
+
+}  // namespace
+}  // namespace waybill
