@@ -145,6 +145,15 @@ TEST(MessageCheck, AttributesAreTextThatAnyStoreCanKeep) {
                 ElementsAre(HasSubstr("without control characters")));
 }
 
+TEST(MessageCheck, TheAnswerToManyBadAttributesIsBounded) {
+    Message message = order_placed();
+    for (int i = 0; i < 1000; ++i) {
+        message.attributes["bad\n" + std::to_string(i)] = "value";
+    }
+
+    EXPECT_EQ(check(message, BoxOptions{}).size(), 1U + 100U);
+}
+
 TEST(MessageCheck, AllProblemsAreToldAtOnce) {
     Message message;
     message.box = "";

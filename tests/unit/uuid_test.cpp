@@ -53,6 +53,7 @@ TEST(Uuid, NothingElseIsRead) {
         "017f22e-279b0-7cc3-98c4-dc0c0c07398f",    // a dash too early
         "017f22e2079b0-7cc3-98c4-dc0c0c07398f",    // a digit for a dash
         "017f22e2-79b0-7cc3-98c4-dc0c0c07-98f",    // a dash for a digit
+        "017f22e2-79b0-7cc3-98c4-dc0c0c07398G",    // nor is this one
         " 17f22e2-79b0-7cc3-98c4-dc0c0c07398f",    // a space
         "+17f22e2-79b0-7cc3-98c4-dc0c0c07398f",    // a sign
         "0x7f22e2-79b0-7cc3-98c4-dc0c0c07398f",    // a prefix
