@@ -1,0 +1,177 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "waybill/append.hpp"
+#include "waybill/box.hpp"
+#include "waybill/executor.hpp"
+#include "waybill/handler.hpp"
+#include "waybill/health.hpp"
+#include "waybill/message.hpp"
+#include "waybill/observer.hpp"
+#include "waybill/store_handle.hpp"
+#include "waybill/target.hpp"
+
+/// The front door: boxes, handlers, append, run.
+namespace waybill {
+
+struct Settings {
+    /// What an adapter's open() returned. Required.
+    StoreHandle store{};
+    /// How people see this instance. Empty: host name and process id.
+    std::string name{};
+    /// A silent instance keeps its partitions this long. 100 ms … 10 min.
+    Duration lease = std::chrono::seconds{5};
+    /// Pause between signs of life; below a third of the lease.
+    Duration beat = std::chrono::seconds{1};
+    /// Memory for scheduled messages. At least 64 KiB.
+    std::uint64_t window_bytes = 64ULL << 20;
+    /// How long stop() waits for handlers to end.
+    Duration shutdown_timeout = std::chrono::seconds{30};
+    /// Threads for handlers. 0: what the boxes' concurrency asks for, at most 256. 0 … 4,096.
+    std::uint32_t handler_threads = 0;
+    /// Handlers stuck past their deadline that are replaced before this instance gives up. 0 … 1,024.
+    std::uint32_t abandoned_max = 8;
+    /// Messages that may wait in append() while others are being stored. 1 … 10,000,000.
+    std::uint32_t append_waiting_max = 100'000;
+    /// Brings the store's schema to this version at the start.
+    bool migrate = true;
+    /// Run on store settings that break a promise; health() says so.
+    bool relaxed_durability = false;
+};
+
+/// How one target of a box is run.
+struct On {
+    /// Runs only when that target is done. Empty: at once, independent of the others.
+    std::string after{};
+    AfterDead after_dead = AfterDead::block;
+    /// Attempts in total, the first included. 1 … 1,000.
+    std::uint32_t max_attempts = 5;
+    Backoff backoff{};
+    /// One attempt may take this long; then it counts as failed. 1 ms … 24 h.
+    Duration timeout = std::chrono::seconds{30};
+    /// Running deliveries across all live instances. 0 = only the box's limit.
+    std::uint32_t concurrency = 0;
+    /// Starts per second across all live instances. 0 = no limit.
+    double rate = 0.0;
+    /// Wildcards, as in Matcher.
+    std::string source = "*";
+    std::string tenant = "*";
+    /// Former keys of this target.
+    std::vector<std::string> legacy_keys{};
+    /// on_batch: messages per call at most. 1 … 10,000.
+    std::uint32_t batch_max = 100;
+};
+
+class Waybill;
+
+/// A box while it is being described. A handle: copies mean the same box.
+class Box {
+public:
+    /// Messages whose type matches (`*` is a wildcard) go to `handler` as the target `key`: the key
+    /// is the identity of the delivery in the store, so keep it when code is renamed.
+    template <class F>
+    Box on(std::string type, std::string key, F handler, On options = {}) {
+        return add(std::move(type), std::move(key), detail::to_handler(std::move(handler)),
+                   std::move(options));
+    }
+    /// Up to batch_max messages of one type per call; outcomes by message.
+    template <class F>
+    Box on_batch(std::string type, std::string key, F handler, On options = {}) {
+        return add_batch(std::move(type), std::move(key),
+                         detail::to_batch_handler(std::move(handler)), std::move(options));
+    }
+    /// Inside the store's transaction: exactly-once effects, where the store can do that.
+    template <class F>
+    Box on_inline(std::string type, std::string key, F handler, On options = {}) {
+        return add_inline(std::move(type), std::move(key),
+                          detail::to_inline_handler(std::move(handler)), std::move(options));
+    }
+    /// To an executor of your own.
+    Box to(std::string type, std::string key, std::shared_ptr<Executor> executor, On options = {});
+
+private:
+    friend class Waybill;
+    Box(Waybill& app, std::size_t index) : app_(&app), index_(index) {}
+
+    Box add(std::string type, std::string key, Handler handler, On options);
+    Box add_batch(std::string type, std::string key, BatchHandler handler, On options);
+    Box add_inline(std::string type, std::string key, InlineHandler handler, On options);
+
+    Waybill* app_;
+    std::size_t index_;
+};
+
+/// The boxes of one application on one store.
+///
+/// Describe boxes and targets, then start. Without start() it can append: write-only use.
+///
+/// Thread safety: boxes, targets and observers are described by one thread while nothing runs;
+///                append, status, health, wait_idle and stop from any thread, but not from an
+///                observer. Handlers run on threads of their own and may append.
+/// Lifetime:      observers outlive it. The destructor stops. A handler that never returns is left
+///                behind on its thread, with what it captured.
+/// Errors:        ConfigError with all problems before anything starts. What fails later goes to
+///                the observers and to health(); append() throws InvalidMessage, Overloaded, and
+///                StoreError when nothing was stored.
+class Waybill {
+public:
+    explicit Waybill(Settings settings);
+    ~Waybill();
+    Waybill(const Waybill&) = delete;
+    Waybill& operator=(const Waybill&) = delete;
+
+    /// What comes in: messages no target matches are parked until one does.
+    Box inbox(std::string name, BoxOptions options = {});
+    /// What goes out: messages nobody subscribes to are done.
+    Box outbox(std::string name, BoxOptions options = {});
+    /// With exactly these options.
+    Box box(std::string name, BoxOptions options);
+    /// Hears everything that happens here, on the engine's thread.
+    void observe(Observer& observer);
+
+    /// Durable when it returns. Calls that wait while others are being stored share their commit.
+    /// `box` may be left out when there is only one.
+    AppendResult append(Message message);
+    /// All or none.
+    std::vector<AppendResult> append(std::vector<Message> messages);
+    std::vector<AppendResult> append(std::span<const Message> messages);
+
+    /// Begins to own and to handle; returns at once. Any number of times, after each stop().
+    void start();
+    /// No new starts; running handlers get their stop token and shutdown_timeout to end; what has not
+    /// ended is given back uncounted. Returns when all of it is done.
+    void stop();
+    /// start(), until SIGTERM or SIGINT or stop(), then stop().
+    void run();
+
+    /// For cron and serverless hosts: as a guest, take what is free, handle what is due, leave.
+    /// Returns the deliveries that ended (done or dead).
+    std::uint64_t run_once(Duration at_most = std::chrono::seconds{30});
+    /// Until everything appended before the call has been handled and nothing is due. Retries that
+    /// wait for their time do not count. False: not within `timeout`, or not started.
+    bool wait_idle(Duration timeout = std::chrono::seconds{30});
+    /// start() if need be, wait_idle(), and stop() if it was started here.
+    bool run_until_idle(Duration timeout = std::chrono::seconds{30});
+
+    Status status();
+    Health health(const HealthLimits& limits = {});
+
+    /// People's questions and orders. Throws ConfigError when the store cannot.
+    Catalogue& catalogue();
+    Upkeep& upkeep();
+
+    struct Parts;
+
+private:
+    friend class Box;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace waybill

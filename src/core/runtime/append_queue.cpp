@@ -1,0 +1,165 @@
+#include "core/runtime/append_queue.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "waybill/append.hpp"
+
+namespace waybill::runtime {
+namespace {
+
+constexpr int kTries = 3;
+
+std::vector<AppendResult> all_unknown(std::span<const Append> items) {
+    std::vector<AppendResult> results;
+    results.reserve(items.size());
+    for (const Append& item : items) {
+        results.push_back({.status = AppendResult::Status::unknown, .id = item.message->id});
+    }
+    return results;
+}
+
+/// Whether one of several may be the cause, rather than the store's own state.
+bool may_be_ones_fault(Reaction reaction) {
+    return reaction == Reaction::bad_data || reaction == Reaction::give_up ||
+           reaction == Reaction::retry;
+}
+
+}  // namespace
+
+std::vector<AppendResult> AppendQueue::append(std::vector<Append> items) {
+    if (items.empty()) return {};
+    Ticket ticket{.items = std::move(items)};
+    std::unique_lock lock{mutex_};
+    const std::size_t together = waiting_messages_ + ticket.items.size();
+    if (waiting_messages_ > 0 && together > limits_.waiting_max) {
+        throw Overloaded{"append: " + std::to_string(waiting_messages_) +
+                         " messages already wait for the store and at most " +
+                         std::to_string(limits_.waiting_max) +
+                         " may; nothing was stored: slow down or try later"};
+    }
+    waiting_.push_back(&ticket);
+    waiting_messages_ = together;
+    while (!ticket.done) {
+        if (busy_) {
+            ticket.changed.wait(lock);
+        } else {
+            lead(lock);
+        }
+    }
+    lock.unlock();
+    if (ticket.error) std::rethrow_exception(ticket.error);
+    return std::move(ticket.results);
+}
+
+void AppendQueue::hand_over_to(std::shared_ptr<Mailbox> mailbox) {
+    const std::lock_guard lock{mutex_};
+    mailbox_ = std::move(mailbox);
+}
+
+/// Stores one round on behalf of everyone in it.
+void AppendQueue::lead(std::unique_lock<std::mutex>& lock) {
+    Round round = next_round();
+    const std::shared_ptr<Mailbox> mailbox = mailbox_;
+    busy_ = true;
+    lock.unlock();
+    carry_out(round, mailbox);
+    lock.lock();
+    busy_ = false;
+    for (Ticket* ticket : round) {
+        ticket->done = true;
+        ticket->changed.notify_one();
+    }
+    if (!waiting_.empty()) waiting_.front()->changed.notify_one();
+}
+
+AppendQueue::Round AppendQueue::next_round() {
+    Round round;
+    std::size_t messages = 0;
+    while (!waiting_.empty()) {
+        Ticket* ticket = waiting_.front();
+        if (!round.empty() && messages + ticket->items.size() > limits_.batch_max) break;
+        messages += ticket->items.size();
+        round.push_back(ticket);
+        waiting_.pop_front();
+    }
+    waiting_messages_ -= messages;
+    return round;
+}
+
+void AppendQueue::carry_out(Round& round, const std::shared_ptr<Mailbox>& mailbox) {
+    // Before the append is sent: what a later read may have brought is not handed over.
+    const std::uint64_t reads_before =
+        mailbox ? mailbox->reads_issued.load(std::memory_order_acquire) : 0;
+    if (round.size() == 1) {
+        carry_out_alone(*round.front());
+    } else {
+        carry_out_together(round);
+    }
+    if (mailbox) hand_over(round, *mailbox, reads_before);
+}
+
+void AppendQueue::carry_out_together(Round& round) {
+    std::vector<Append> batch;
+    for (const Ticket* ticket : round) {
+        batch.insert(batch.end(), ticket->items.begin(), ticket->items.end());
+    }
+    try {
+        const std::vector<AppendResult> results = store(batch);
+        auto from = results.begin();
+        for (Ticket* ticket : round) {
+            const auto to = std::next(from, std::ssize(ticket->items));
+            ticket->results.assign(from, to);
+            from = to;
+        }
+    } catch (const StoreError& error) {
+        for (Ticket* ticket : round) {
+            if (may_be_ones_fault(error.reaction())) {
+                carry_out_alone(*ticket);
+            } else {
+                ticket->error = std::current_exception();
+            }
+        }
+    } catch (...) {
+        for (Ticket* ticket : round) ticket->error = std::current_exception();
+    }
+}
+
+void AppendQueue::carry_out_alone(Ticket& ticket) {
+    try {
+        ticket.results = store(ticket.items);
+    } catch (...) {
+        ticket.error = std::current_exception();
+    }
+}
+
+std::vector<AppendResult> AppendQueue::store(std::span<const Append> items) {
+    for (int attempt = 1;; ++attempt) {
+        try {
+            return store_.append(items);
+        } catch (const StoreError& error) {
+            const bool again =
+                error.reaction() == Reaction::retry || error.reaction() == Reaction::reconnect;
+            if (error.reaction() == Reaction::find_out) return all_unknown(items);
+            if (!again || attempt == kTries) throw;
+        }
+    }
+}
+
+void AppendQueue::hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before) {
+    std::vector<engine::HandOver> fresh;
+    for (const Ticket* ticket : round) {
+        if (ticket->error) continue;
+        for (std::size_t i = 0; i < ticket->items.size(); ++i) {
+            const AppendResult& result = ticket->results[i];
+            if (result.status != AppendResult::Status::fresh) continue;
+            fresh.push_back(
+                {ticket->items[i].message, result.sequence, result.partition, reads_before});
+        }
+    }
+    if (!fresh.empty()) mailbox.append(fresh);
+}
+
+}  // namespace waybill::runtime

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/runtime/mailbox.hpp"
+#include "waybill/store.hpp"
+
+namespace waybill::runtime {
+
+struct AppendLimits {
+    /// Messages that may wait while a batch is being stored; beyond that append throws Overloaded.
+    std::size_t waiting_max = 100'000;
+    /// Messages of one commit. A single call is never split.
+    std::size_t batch_max = 2'000;
+};
+
+/// Group commit: callers that wait while one batch is being stored are the next batch. The first of
+/// them carries it out on its own thread, so an idle queue adds neither a delay nor a thread hop.
+///
+/// Each call is atomic. Calls that share a batch do not share fate: when a batch fails for a reason
+/// that may lie in one of them, each is repeated alone.
+///
+/// Thread safety: any thread.
+/// Lifetime:      the store outlives it.
+/// Errors:        Overloaded; StoreError when nothing was stored. A lost answer is the status
+///                `unknown`, not an error.
+class AppendQueue {
+public:
+    AppendQueue(Store& store, AppendLimits limits) : store_(store), limits_(limits) {}
+
+    std::vector<AppendResult> append(std::vector<Append> items);
+    /// Where fresh messages are handed over; null for nowhere.
+    void hand_over_to(std::shared_ptr<Mailbox> mailbox);
+
+private:
+    struct Ticket {
+        std::vector<Append> items;
+        std::vector<AppendResult> results{};
+        std::exception_ptr error{};
+        bool done = false;
+        std::condition_variable changed{};
+    };
+    using Round = std::vector<Ticket*>;
+
+    void lead(std::unique_lock<std::mutex>& lock);
+    Round next_round();
+    void carry_out(Round& round, const std::shared_ptr<Mailbox>& mailbox);
+    void carry_out_together(Round& round);
+    void carry_out_alone(Ticket& ticket);
+    std::vector<AppendResult> store(std::span<const Append> items);
+    static void hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before);
+
+    Store& store_;
+    const AppendLimits limits_;
+    std::mutex mutex_;  ///< guards everything below, and the tickets that wait
+    std::deque<Ticket*> waiting_;
+    std::size_t waiting_messages_ = 0;
+    bool busy_ = false;
+    std::shared_ptr<Mailbox> mailbox_;
+};
+
+}  // namespace waybill::runtime
