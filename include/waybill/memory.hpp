@@ -45,5 +45,7 @@ public:
 
 /// An empty store, whose time is `clock.wall()`. Throws ConfigError.
 std::unique_ptr<MemoryStore> open(Clock& clock, const Options& options = {});
+/// The same on this host's own clock.
+std::unique_ptr<MemoryStore> open(const Options& options = {});
 
 }  // namespace waybill::memory

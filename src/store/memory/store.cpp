@@ -6,6 +6,7 @@
 #include "wake.hpp"
 #include "waybill/memory.hpp"
 #include "waybill/slot.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::memory {
 namespace {
@@ -192,6 +193,10 @@ std::unique_ptr<MemoryStore> open(Clock& clock, const Options& options) {
     auto shared = std::make_shared<Shared>(clock);
     shared->tables.options = options;
     return std::make_unique<Connection>(std::move(shared));
+}
+
+std::unique_ptr<MemoryStore> open(const Options& options) {
+    return open(system_clock(), options);
 }
 
 }  // namespace waybill::memory
