@@ -41,6 +41,8 @@ struct DeliveryResult {
     Outcome outcome{};
     /// Inline targets only.
     InlineResult::Record record = InlineResult::Record::not_done;
+
+    bool operator==(const DeliveryResult&) const = default;
 };
 
 /// One per item, in their order. Nothing, or missing at the end: released, tried again, not counted.

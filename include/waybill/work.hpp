@@ -58,6 +58,8 @@ struct DeadLetter {
     std::string reason{};
     std::uint32_t failures = 0;
     std::uint32_t requeues = 0;
+    /// It died with this target, which it runs after; requeueing that one revives it. Empty: by itself.
+    std::string because{};
     StoreTime at{};
 
     bool operator==(const DeadLetter&) const = default;
@@ -96,6 +98,7 @@ struct Settlement {
     bool parked = false;
     std::uint32_t strikes = 0;
     std::uint64_t solo_epoch = 0;
+    std::uint32_t requeues = 0;
     std::vector<DeadLetter> dead{};
     std::vector<Attempt> attempts{};
 };

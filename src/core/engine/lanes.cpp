@@ -1,0 +1,266 @@
+#include <algorithm>
+
+#include "core/engine/machine.hpp"
+
+/// Order: who is the head of a lane, when it may run, and when the next one may.
+namespace waybill::engine {
+
+/// Its not-before has passed: from now on it has a place in its lanes.
+void Machine::enter(Work& work) {
+    work.entered = true;
+    std::vector<std::uint32_t> chains;
+    for (Delivery& delivery : work.deliveries) {
+        clear_timer(delivery);
+        if (delivery.attached && std::ranges::find(chains, delivery.chain) == chains.end()) {
+            chains.push_back(delivery.chain);
+        }
+    }
+    for (const std::uint32_t chain : chains) {
+        if (work.lane_hash != 0 && !lane_admits(*work.partition, work.sequence, row_due(work),
+                                                work.lane_hash, chain, Via::due)) {
+            detach(work, chain);
+            continue;
+        }
+        enter_lane(work, chain);
+        advance(work, chain);
+    }
+    retire(work);
+}
+
+void Machine::enter_lane(Work& work, std::uint32_t chain) {
+    if (work.lane_hash == 0 || !chain_is_open(work, chain)) {
+        return;
+    }
+    const auto [found, fresh] = work.partition->lanes.try_emplace(lane_key(work.lane_hash, chain));
+    window_used_ += fresh ? lane_bytes : 0;
+    std::vector<Work*>& queue = found->second.queue;
+    const auto place = std::ranges::lower_bound(queue, work.sequence, {}, &Work::sequence);
+    if (place == queue.end() || *place != &work) {
+        queue.insert(place, &work);
+    }
+}
+
+void Machine::leave_lane(Work& work, std::uint32_t chain) {
+    Partition& partition = *work.partition;
+    if (work.lane_hash == 0 || partition.dropping) {
+        return;
+    }
+    const std::uint64_t key = lane_key(work.lane_hash, chain);
+    const auto* blocked = partition.blocked.find(key);
+    if (blocked != nullptr && blocked->head == work.sequence && !chain_is_open(work, chain) &&
+        !chain_is_halted(work, chain)) {
+        // A head that was blocked (halted, or far away) has ended: the rest of its lane comes next.
+        const auto [head, more] = *blocked;
+        partition.blocked.erase(key);
+        const auto [lane, fresh] = partition.lanes.try_emplace(key);
+        window_used_ += fresh ? lane_bytes : 0;
+        if (more && lane->second.skipped_from == 0) {
+            lane->second.skipped_from = head + 1;
+        }
+    }
+    const auto found = partition.lanes.find(key);
+    if (found == partition.lanes.end()) {
+        return;
+    }
+    std::erase(found->second.queue, &work);
+    settle_lane(partition, key, chain, work.message->lane);
+}
+
+void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
+                          const std::string& text) {
+    const auto found = partition.lanes.find(key);
+    if (found == partition.lanes.end()) {
+        return;
+    }
+    Lane& lane = found->second;
+    if (!lane.queue.empty()) {
+        advance(*lane.queue.front(), chain);
+    }
+    const bool strict = boxes_[partition.box]->box->options.lanes == Lanes::strict;
+    const bool stuck = strict && !lane.queue.empty() && row_due(*lane.queue.front()) > store_now();
+    if (lane.skipped_from != 0 && !lane.reading && !stuck &&
+        lane.queue.size() <= config_.options.lane_rows / 4) {
+        lane.reading = true;
+        lane_reads_.push_back({partition.id, key, text, chain, lane.skipped_from});
+    }
+    if (lane.queue.empty() && lane.skipped_from == 0 && lane.running == 0 && !lane.reading) {
+        window_used_ -= lane_bytes;
+        partition.lanes.erase(found);
+    }
+}
+
+/// The head of this lane waits in the store: nothing behind it is worth keeping.
+void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
+                         Sequence head) {
+    bool more = false;
+    if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
+        more = found->second.skipped_from != 0;
+        const std::vector<Work*> queue = found->second.queue;
+        for (auto it = queue.rbegin(); it != queue.rend() && (*it)->sequence > head; ++it) {
+            if (is_quiet(**it)) {
+                more = true;
+                partition.lanes.at(key).skipped_from = (*it)->sequence;
+                detach(**it, chain);
+                retire(**it);
+            }
+        }
+    }
+    if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
+        Lane& lane = found->second;
+        std::erase_if(lane.queue, [&](const Work* work) { return work->sequence == head; });
+        if (!lane.queue.empty() || lane.running > 0) {
+            // Something of it is in flight; afterwards the lane is read from its head on.
+            lane.skipped_from = lane.skipped_from == 0 ? head : std::min(lane.skipped_from, head);
+            return;
+        }
+        window_used_ -= lane_bytes;
+        partition.lanes.erase(found);
+    }
+    if (const auto* blocked = partition.blocked.find(key)) {
+        more = more || blocked->more || blocked->head > head;
+    }
+    partition.blocked.set(key, head, more);
+}
+
+bool Machine::chain_is_open(const Work& work, std::uint32_t chain) const {
+    return std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
+        return delivery.chain == chain && !delivery.is_settled();
+    });
+}
+
+bool Machine::chain_is_halted(const Work& work, std::uint32_t chain) const {
+    return work.halted && std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
+               return delivery.chain == chain && delivery.state == Delivery::State::dead;
+           });
+}
+
+bool Machine::predecessor_done(const Work& work, const Delivery& delivery) const {
+    const Routes& routes = box_of(work).routes;
+    const std::uint32_t predecessor = routes.predecessor(delivery.target);
+    if (predecessor == UINT32_MAX) {
+        return true;
+    }
+    const auto found = std::ranges::find_if(
+        work.deliveries, [&](const Delivery& other) { return other.target == predecessor; });
+    if (found == work.deliveries.end()) {
+        return true;  // the message was not for it
+    }
+    return found->is_settled() &&
+           (found->state == Delivery::State::done ||
+            routes.targets()[delivery.target].target.after_dead == AfterDead::go_on);
+}
+
+bool Machine::predecessor_is_terminal(const Work& work, const Delivery& delivery) const {
+    const std::uint32_t predecessor = box_of(work).routes.predecessor(delivery.target);
+    return std::ranges::none_of(work.deliveries, [&](const Delivery& other) {
+        return other.target == predecessor && !other.is_terminal();
+    });
+}
+
+/// Puts every delivery of the chain that may run into its target's ready queue.
+void Machine::advance(Work& work, std::uint32_t chain) {
+    if (!work.entered || work.collapsed || chain_is_halted(work, chain) ||
+        work.partition->dropping) {
+        return;
+    }
+    const bool overtakable =
+        box_of(work).box->options.lanes == Lanes::exclusive && work.lane_hash != 0;
+    bool waits = false;
+    for (std::uint32_t i = 0; i < work.deliveries.size(); ++i) {
+        const Delivery& delivery = work.deliveries[i];
+        // What happened to it must be durable before it happens again.
+        if (delivery.chain != chain || !delivery.attached || delivery.queued || delivery.changed ||
+            delivery.sent || delivery.state != Delivery::State::ready ||
+            !predecessor_done(work, delivery)) {
+            continue;
+        }
+        if (delivery.due > store_now()) {
+            if (delivery.timer == 0) {
+                set_timer(work, i, delivery.due);
+            }
+            waits = true;
+        } else if (may_run(work, delivery)) {
+            push_ready(work, i);
+        }
+    }
+    if (waits && overtakable && work.running == 0) {
+        leave_lane(work, chain);
+    }
+}
+
+/// The lane's turn is its, and no older run of it, or of its lane, is still alive here.
+bool Machine::may_run(const Work& work, const Delivery& delivery) const {
+    const Partition& partition = *work.partition;
+    if (box_of(work).routes.targets()[delivery.target].local == no_executor) {
+        return false;
+    }
+    if (!ghosts_.empty() &&
+        ghosts_.contains(delivery_ghost(partition.id, work.sequence, delivery.target))) {
+        return false;
+    }
+    if (work.lane_hash == 0) {
+        return true;
+    }
+    const std::uint64_t key = lane_key(work.lane_hash, delivery.chain);
+    if (!ghosts_.empty() && ghosts_.contains(lane_ghost(partition.id, key))) {
+        return false;
+    }
+    const auto lane = partition.lanes.find(key);
+    if (lane == partition.lanes.end() || lane->second.queue.empty() ||
+        lane->second.queue.front() != &work) {
+        return false;
+    }
+    const auto own = std::ranges::count_if(work.deliveries, [&](const Delivery& other) {
+        return other.chain == delivery.chain && other.state == Delivery::State::running;
+    });
+    return lane->second.running == static_cast<std::uint32_t>(own);
+}
+
+void Machine::set_timer(Work& work, std::uint32_t delivery, StoreTime due) {
+    Delivery& of = work.deliveries[delivery];
+    clear_timer(of);
+    of.timer = ++timer_serial_;
+    of.timer_due = due;
+    timers_.emplace(std::pair{due, of.timer}, std::pair{&work, delivery});
+}
+
+void Machine::clear_timer(Delivery& delivery) {
+    if (delivery.timer != 0) {
+        timers_.erase({delivery.timer_due, delivery.timer});
+        delivery.timer = 0;
+    }
+}
+
+void Machine::fire_timers() {
+    while (!timers_.empty() && timers_.begin()->first.first <= store_now()) {
+        const auto [work, index] = timers_.begin()->second;
+        Delivery& delivery = work->deliveries[index];
+        const std::uint32_t chain = delivery.chain;
+        clear_timer(delivery);
+        if (!work->entered) {
+            enter(*work);
+            continue;
+        }
+        if (box_of(*work).box->options.lanes == Lanes::exclusive) {
+            enter_lane(*work, chain);
+        }
+        advance(*work, chain);
+    }
+}
+
+/// The earliest moment at which any delivery of it may run.
+StoreTime Machine::row_due(const Work& work) const {
+    StoreTime due = store_never;
+    for (const Delivery& delivery : work.deliveries) {
+        if (delivery.state == Delivery::State::running) {
+            return StoreTime{};
+        }
+        if (delivery.state == Delivery::State::ready && !chain_is_halted(work, delivery.chain) &&
+            predecessor_is_terminal(work, delivery)) {
+            due = std::min(due, delivery.due);
+        }
+    }
+    return due;
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "core/assert.hpp"
+#include "core/engine/machine.hpp"
+
+/// How work leaves memory: finished, replaced by a younger message, or waiting in the store.
+namespace waybill::engine {
+namespace {
+
+std::uint64_t collapse_hash(const Message& message) {
+    return hash_text(message.collapse_key) * 31 + hash_text(message.lane);
+}
+
+}  // namespace
+
+/// The chain leaves memory; something else (lane, due time, cursor) accounts for it.
+void Machine::detach(Work& work, std::uint32_t chain) {
+    bool was_attached = false;
+    for (Delivery& delivery : work.deliveries) {
+        if (delivery.chain == chain && delivery.attached) {
+            was_attached = true;
+            delivery.attached = false;
+            clear_timer(delivery);
+        }
+    }
+    if (was_attached) {
+        charge(work, chain, false);
+        leave_lane(work, chain);
+    }
+}
+
+/// A younger message with the same key makes the older one pointless, unless it has begun.
+void Machine::collapse_older(Work& work) {
+    if (work.message->collapse_key.empty() || work.collapsed) {
+        return;
+    }
+    Work*& youngest = work.partition->youngest[collapse_hash(*work.message)];
+    if (youngest == nullptr || youngest == &work) {
+        youngest = &work;
+        return;
+    }
+    Work& older = youngest->sequence < work.sequence ? *youngest : work;
+    if (youngest->sequence < work.sequence) {
+        youngest = &work;
+    }
+    collapse_if_pointless(older);
+}
+
+void Machine::collapse_if_pointless(Work& work) {
+    if (work.message->collapse_key.empty() || work.running > 0 || work.halted || work.parked) {
+        return;
+    }
+    const auto found = work.partition->youngest.find(collapse_hash(*work.message));
+    const bool untouched = std::ranges::all_of(
+        work.deliveries, [](const Delivery& d) { return d.state == Delivery::State::ready; });
+    if (found == work.partition->youngest.end() || found->second == nullptr ||
+        found->second->sequence <= work.sequence || !untouched) {
+        return;
+    }
+    work.collapsed = true;
+    mark_dirty(work);
+}
+
+/// Leaves memory if nothing of it can happen here: what is still open of it is accounted for in the
+/// store.
+void Machine::retire(Work& work) {
+    if (work.settle != Work::Settle::clean || work.running > 0 || &work == solo_) {
+        return;
+    }
+    const bool open = std::ranges::any_of(
+        work.deliveries, [](const Delivery& d) { return d.attached && !d.is_terminal(); });
+    if (!open) {
+        remove(work);
+    }
+}
+
+void Machine::remove(Work& work) {
+    Partition& partition = *work.partition;
+    for (const std::uint32_t chain : chains_of(work.deliveries)) {
+        detach(work, chain);
+    }
+    if (!work.message->collapse_key.empty()) {
+        const auto found = partition.youngest.find(collapse_hash(*work.message));
+        if (found != partition.youngest.end() && found->second == &work) {
+            partition.youngest.erase(found);
+        }
+    }
+    if (work.settle != Work::Settle::clean) {
+        std::erase(dirty_, &work);
+        std::ranges::replace(sent_, &work, static_cast<Work*>(nullptr));
+        --partition.unsettled;
+    }
+    if (solo_ == &work) {
+        solo_ = nullptr;
+    }
+    window_used_ -= work.bytes;
+    --works_;
+    const auto node = partition.works.find(work.sequence);
+    WAYBILL_ASSERT(node != partition.works.end());
+    if (work.queued > 0) {
+        work.gone = true;
+        partition.waiting -= work.queued;
+        work.partition = nullptr;
+        node->second.release();  // the ready queue frees it when it gets there
+    }
+    partition.works.erase(node);
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,244 @@
+#include <algorithm>
+
+#include "core/engine/machine.hpp"
+
+/// How rows of the store become work in memory.
+namespace waybill::engine {
+namespace {
+
+constexpr std::uint32_t kStrikesMax = 3;
+
+}  // namespace
+
+Loaded Machine::load(Partition& partition, Entry& entry, Via via) {
+    BoxState& box = *boxes_[partition.box];
+    const auto found = partition.works.find(entry.sequence);
+    Work* work = found == partition.works.end() ? nullptr : found->second.get();
+    if (entry.message == nullptr) {
+        auto missing = std::make_shared<Message>();
+        missing->box = box.box->name;
+        entry.message = std::move(missing);
+        return work != nullptr ? Loaded::accounted : take_unrouted(partition, entry);
+    }
+    std::vector<Delivery> routed;
+    if (work == nullptr) {
+        routed = route(box, entry);
+        note_foreign(partition, box, routed);
+        const bool nothing_open = std::ranges::all_of(routed, &Delivery::is_terminal);
+        if (nothing_open && !entry.halted) {
+            return entry.parked && routed.empty() ? Loaded::accounted
+                                                  : take_unrouted(partition, entry);
+        }
+    }
+    const std::vector<Delivery>& deliveries = work != nullptr ? work->deliveries : routed;
+    const std::uint64_t lane_hash =
+        box.box->options.lanes == Lanes::none || entry.message->lane.empty()
+            ? 0
+            : hash_text(entry.message->lane);
+    const bool far = work == nullptr && is_far(entry.due, entry.sequence) && via != Via::forced &&
+                     via != Via::lanes && via != Via::parked;
+    const bool entered = entry.message->not_before <= store_now();
+    const bool holds_lane = lane_hash != 0 && entered && box.box->options.lanes == Lanes::strict;
+    std::vector<std::uint32_t> wanted;
+    for (const std::uint32_t chain : chains_of(deliveries)) {
+        if (entry.halted && work == nullptr && any_dead(deliveries, chain) && holds_lane) {
+            block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
+        } else if (wants_chain(partition, entry, deliveries, chain, via) &&
+                   (lane_hash == 0 || !entered ||
+                    lane_admits(partition, entry.sequence, entry.due, lane_hash, chain, via))) {
+            wanted.push_back(chain);
+        }
+    }
+    if (wanted.empty() && !(via == Via::forced && work == nullptr)) {
+        return Loaded::accounted;
+    }
+    if (far) {
+        // It waits in the store; only its lane must remember that it is blocked.
+        if (holds_lane && blocked_bytes() > config_.options.window_bytes / 2) {
+            return refuse(partition, entry.sequence, wanted, via);
+        }
+        for (const std::uint32_t chain : wanted) {
+            if (holds_lane) {
+                block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
+            }
+        }
+        return Loaded::accounted;
+    }
+    if (work == nullptr) {
+        const auto cost = static_cast<std::uint32_t>(sizeof(Work) + entry.message->body.size());
+        if (!has_room_for(cost) && via != Via::forced) {
+            relieve();
+            if (!has_room_for(cost)) {
+                return refuse(partition, entry.sequence, wanted, via);
+            }
+        }
+        work = &make_work(partition, entry, std::move(routed));
+        if (via == Via::parked) {
+            mark_dirty(*work);  // no longer parked
+            emit(Event::Kind::unparked, *work);
+        }
+    }
+    for (const std::uint32_t chain : wanted) {
+        attach(*work, chain);
+    }
+    judge_solo_start(*work);
+    collapse_older(*work);
+    return Loaded::taken;
+}
+
+/// There is no room: these chains will meet the row again when they catch up.
+Loaded Machine::refuse(Partition& partition, Sequence sequence,
+                       const std::vector<std::uint32_t>& chains, Via via) {
+    if (via == Via::increment || via == Via::hand_over) {
+        for (const std::uint32_t chain : chains) {
+            if (partition.cursors[chain] == tail) {
+                emit({.kind = Event::Kind::behind, .partition = partition.id, .count = chain});
+            }
+            partition.cursors[chain] = std::min(partition.cursors[chain], sequence - 1);
+        }
+    }
+    return Loaded::refused;
+}
+
+/// Nobody is left to want it: all targets are done (the last one was forgotten), or none matched, or
+/// its message is gone.
+Loaded Machine::take_unrouted(Partition& partition, Entry& entry) {
+    const BoxOptions& options = boxes_[partition.box]->box->options;
+    const bool matched = !entry.progress.empty();
+    const bool missing = entry.message->id.is_nil();
+    Work& work = make_work(partition, entry, {});
+    if (missing || (!matched && options.unmatched == Unmatched::dead)) {
+        work.letters.push_back(
+            {.message = work.message->id,
+             .sequence = work.sequence,
+             .reason = missing ? "the message's row is missing" : "no registered target matches",
+             .requeues = work.requeues,
+             .at = store_now()});
+    } else if (!matched && options.unmatched == Unmatched::park) {
+        work.parked = true;
+    }
+    mark_dirty(work);
+    return Loaded::taken;
+}
+
+bool Machine::wants_chain(const Partition& partition, const Entry& entry,
+                          const std::vector<Delivery>& deliveries, std::uint32_t chain,
+                          Via via) const {
+    const bool attached = std::ranges::any_of(
+        deliveries, [&](const Delivery& d) { return d.chain == chain && d.attached; });
+    if (attached || !boxes_[partition.box]->routes.chain_is_local(chain) ||
+        !any_open(deliveries, chain) || (entry.halted && any_dead(deliveries, chain))) {
+        return false;
+    }
+    const Sequence cursor = partition.cursors[chain];
+    switch (via) {
+        case Via::increment:
+        case Via::due: return entry.sequence <= cursor;
+        case Via::hand_over: return cursor == tail;
+        case Via::scan: return entry.sequence > cursor;
+        case Via::lanes:
+        case Via::parked:
+        case Via::forced: return true;
+    }
+    return false;
+}
+
+/// False: the lane is longer than memory keeps, or its head waits in the store; the lane remembers.
+bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due,
+                          std::uint64_t lane_hash, std::uint32_t chain, Via via) {
+    const std::uint64_t key = lane_key(lane_hash, chain);
+    if (const auto* blocked = partition.blocked.find(key)) {
+        const auto [head, more] = *blocked;
+        if (sequence > head) {
+            partition.blocked.set(key, head, true);
+            return false;
+        }
+        if (sequence == head && via != Via::forced && is_far(due, sequence)) {
+            return false;
+        }
+        // Its head comes back, or something came in before it: the lane is in memory again.
+        partition.blocked.erase(key);
+        const auto [lane, fresh] = partition.lanes.try_emplace(key);
+        window_used_ += fresh ? lane_bytes : 0;
+        lane->second.skipped_from = sequence < head ? head : more ? head + 1 : 0;
+        return true;
+    }
+    const auto found = partition.lanes.find(key);
+    if (found == partition.lanes.end() || via == Via::forced) {
+        return true;
+    }
+    Lane& lane = found->second;
+    if (lane.skipped_from != 0 && sequence >= lane.skipped_from) {
+        return false;
+    }
+    if (lane.queue.size() >= config_.options.lane_rows && via != Via::lanes &&
+        sequence > lane.queue.back()->sequence) {
+        lane.skipped_from = sequence;
+        return false;
+    }
+    return true;
+}
+
+Work& Machine::make_work(Partition& partition, Entry& entry, std::vector<Delivery> deliveries) {
+    auto owned = std::make_unique<Work>();
+    Work& work = *owned;
+    work.partition = &partition;
+    work.sequence = entry.sequence;
+    work.message = std::move(entry.message);
+    work.deliveries = std::move(deliveries);
+    work.only = std::move(entry.only);
+    work.requeues = entry.requeues;
+    work.strikes = entry.strikes;
+    work.solo_epoch = entry.solo_epoch;
+    work.halted = entry.halted;
+    const bool laned = boxes_[partition.box]->box->options.lanes != Lanes::none;
+    work.lane_hash = laned && !work.message->lane.empty() ? hash_text(work.message->lane) : 0;
+    work.bytes = bytes_of(work);
+    work.entered = work.message->not_before <= store_now();
+    window_used_ += work.bytes;
+    ++works_;
+    partition.works.emplace(work.sequence, std::move(owned));
+    return work;
+}
+
+/// It was started alone and its owner died: a strike. Three, and it is the message that kills.
+void Machine::judge_solo_start(Work& work) {
+    if (work.solo_epoch == 0 || work.solo_epoch == work.partition->token.epoch) {
+        return;
+    }
+    work.solo_epoch = 0;
+    if (work.partition->taken_unclean) {
+        ++work.strikes;
+        emit(Event::Kind::struck, work, {}, {}, work.strikes);
+    }
+    if (work.strikes >= kStrikesMax) {
+        for (Delivery& delivery : work.deliveries) {
+            if (!delivery.is_terminal() && delivery.state != Delivery::State::running) {
+                kill(work, delivery,
+                     "crash loop: it was alone in flight when its process died, three times");
+            }
+        }
+    }
+    mark_dirty(work);
+}
+
+void Machine::attach(Work& work, std::uint32_t chain) {
+    for (std::uint32_t i = 0; i < work.deliveries.size(); ++i) {
+        if (work.deliveries[i].chain == chain) {
+            work.deliveries[i].attached = true;
+        }
+    }
+    charge(work, chain, true);
+    if (!work.entered) {
+        for (std::uint32_t i = 0; i < work.deliveries.size(); ++i) {
+            if (work.deliveries[i].chain == chain && !work.deliveries[i].is_terminal()) {
+                set_timer(work, i, work.message->not_before);
+            }
+        }
+        return;
+    }
+    enter_lane(work, chain);
+    advance(work, chain);
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,337 @@
+#include "core/engine/machine.hpp"
+
+#include <algorithm>
+
+#include "core/assert.hpp"
+
+namespace waybill::engine {
+
+using namespace std::chrono_literals;
+
+Machine::Machine(Config config, Random& random, Observer& observer)
+    : config_(std::move(config)), random_(random), observer_(observer), self_(random_uuid(random)) {
+    if (Problems problems = check(config_); !problems.empty()) {
+        throw ConfigError(std::move(problems));
+    }
+    for (const LocalBox& box : config_.boxes) {
+        auto state = std::make_unique<BoxState>(box);
+        state->targets.resize(state->routes.targets().size());
+        state->chain_bytes.resize(state->routes.chains());
+        for (const LocalTarget& target : box.targets) {
+            state->local_numbers.push_back(target_number(box.name, target.target.key));
+        }
+        std::ranges::sort(state->local_numbers);
+        boxes_.push_back(std::move(state));
+    }
+    settle_limit_ = config_.options.settle_rows;
+}
+
+void Machine::start(LocalTime now) {
+    now_ = now;
+    started_ = true;
+    next_beat_ = now;
+    poll_pause_ = config_.options.poll_active;
+    next_reconcile_ = later(now, config_.options.reconcile);
+    turn(now);
+}
+
+void Machine::stop(LocalTime now) {
+    now_ = now;
+    if (stopping_) {
+        return;
+    }
+    stopping_ = true;
+    stop_deadline_ = later(now, config_.options.shutdown_timeout);
+    next_beat_ = now;
+    for (auto& [id, run] : runs_) {
+        if (!run.ghost) {
+            run.cancelled = true;
+            commands_.cancels.push_back(id);
+        }
+    }
+    std::ranges::sort(commands_.cancels);
+    turn(now);
+}
+
+void Machine::on_tick(LocalTime now) {
+    turn(now);
+}
+
+void Machine::on_wake(LocalTime now) {
+    increment_wanted_ = true;
+    turn(now);
+}
+
+void Machine::on_beat(LocalTime now, BeatAnswer answer) {
+    now_ = now;
+    beat_outstanding_ = false;
+    if (auto* reply = std::get_if<BeatReply>(&answer)) {
+        beat_succeeded(std::move(*reply));
+    } else {
+        beat_failed(std::get<Failure>(answer));
+    }
+    turn(now);
+}
+
+void Machine::on_channel(LocalTime now, ChannelReply reply) {
+    now_ = now;
+    WAYBILL_ASSERT(outstanding_.has_value());
+    const ChannelCall call = std::move(*outstanding_);
+    outstanding_.reset();
+    if (const auto* failure = std::get_if<Failure>(&reply)) {
+        on_channel_failure(call, *failure);
+        turn(now);
+        return;
+    }
+    channel_failures_ = 0;
+    if (std::holds_alternative<Declared>(reply)) {
+        declared_ = true;
+        next_beat_ = now;  // the registry and the partitions are there now
+    } else if (const auto* taken = std::get_if<std::vector<Taken>>(&reply)) {
+        on_taken(*taken);
+    } else if (auto* page = std::get_if<ReadPage>(&reply)) {
+        on_page(std::get<ReadRequest>(call), std::move(*page));
+    } else if (const auto* settled = std::get_if<SettleReply>(&reply)) {
+        on_settled(*settled);
+    }
+    turn(now);
+}
+
+/// A body cache and a wake-up: what has a lane waits for the increment that returns it, because
+/// another instance may have appended before it.
+void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
+    now_ = now;
+    for (const HandOver& handed : messages) {
+        Partition* partition = find_partition(handed.partition);
+        if (partition == nullptr) {
+            continue;
+        }
+        const bool laned = boxes_[partition->box]->box->options.lanes != Lanes::none &&
+                           !handed.message->lane.empty();
+        if (laned || handed.reads_before != reads_issued_ || position_.empty() ||
+            !handed.message->collapse_key.empty()) {
+            increment_wanted_ = true;
+            continue;
+        }
+        Entry entry{.partition = handed.partition,
+                    .sequence = handed.sequence,
+                    .message = handed.message,
+                    .due = handed.message->not_before};
+        load(*partition, entry, Via::hand_over);
+    }
+    turn(now);
+}
+
+/// Everything that time or an event made possible, in the order in which one thing enables the next.
+void Machine::turn(LocalTime now) {
+    now_ = now;
+    if (!started_ || stopped_) {
+        return;
+    }
+    if (stopping_ && (now_ >= stop_deadline_ || (resigned_ && owned_.empty() && gives_.empty()))) {
+        stopped_ = true;
+        emit({.kind = Event::Kind::stopped});
+        return;
+    }
+    if (!late_ && !beat_.peers.empty() && now_ >= lease_until_) {
+        late_ = true;
+        emit({.kind = Event::Kind::lease_late});
+    }
+    time_out_runs();
+    resign_if_hopeless();
+    fire_timers();
+    carry_out_waiting();
+    start_runs();
+    give_idle_partitions();
+    next_channel_call();
+    beat_if_due();
+}
+
+void Machine::next_channel_call() {
+    if (outstanding_ || now_ < channel_after_) {
+        return;
+    }
+    if (!declared_) {
+        if (stopping_) {
+            return;
+        }
+        DeclareCall call;
+        for (const LocalBox& box : config_.boxes) {
+            call.boxes.push_back({box.name, box.options});
+            for (const LocalTarget& target : box.targets) {
+                call.targets.push_back(target.target);
+            }
+        }
+        return send(std::move(call));
+    }
+    if (!gives_.empty()) {
+        return send(GiveCall{std::exchange(gives_, {})});
+    }
+    if (!takes_.empty()) {
+        return send(TakeCall{self_, std::exchange(takes_, {})});
+    }
+    // Settles and reads take turns: what was settled before a read was sent cannot be in it.
+    if (!settled_last_) {
+        if (auto batch = next_settle()) {
+            return send(std::move(*batch));
+        }
+    }
+    if (auto request = next_read()) {
+        return send(std::move(*request));
+    }
+    if (auto batch = next_settle()) {
+        return send(std::move(*batch));
+    }
+}
+
+void Machine::send(ChannelCall call) {
+    WAYBILL_ASSERT(!outstanding_ && !commands_.channel);
+    settled_last_ = std::holds_alternative<SettleBatch>(call);
+    if (std::holds_alternative<ReadRequest>(call)) {
+        ++reads_issued_;
+        read_epochs_.clear();
+        for (const auto& [id, partition] : owned_) {
+            read_epochs_[id] = partition->token.epoch;
+        }
+    }
+    // The answer needs to know what was asked, but not the rows of a settle.
+    if (std::holds_alternative<SettleBatch>(call)) {
+        outstanding_ = SettleBatch{};
+    } else {
+        outstanding_ = call;
+    }
+    commands_.channel = std::move(call);
+}
+
+void Machine::on_channel_failure(const ChannelCall& call, const Failure& failure) {
+    ++channel_failures_;
+    const Backoff pauses{.base = 10ms, .multiplier = 2.0, .cap = 1s, .jitter = Jitter::equal()};
+    const bool data = failure.reaction == Reaction::bad_data;
+    channel_after_ = data ? now_ : now_ + delay_after(pauses, channel_failures_, random_.unit());
+    if (const auto* request = std::get_if<ReadRequest>(&call)) {
+        emit({.kind = Event::Kind::read_failed, .text = failure.text});
+        row_read_ = false;
+        reconcile_read_ = false;
+        // Asked again: the request was made from state that only an answer changes.
+        if (request->kind == ReadRequest::Kind::lanes) {
+            for (LaneRead& read : lanes_asked_) {
+                lane_reads_.push_back(std::move(read));
+            }
+            lanes_asked_.clear();
+        } else if (request->kind == ReadRequest::Kind::increment) {
+            increment_wanted_ = true;
+        }
+    } else if (std::holds_alternative<SettleBatch>(call)) {
+        settle_failed(failure);
+    } else if (const auto* give = std::get_if<GiveCall>(&call)) {
+        gives_.insert(gives_.end(), give->partitions.begin(), give->partitions.end());
+    }
+    // A take is not repeated here: the next beat shows what came of it.
+}
+
+Partition* Machine::find_partition(PartitionId id) {
+    const auto found = owned_.find(id);
+    return found == owned_.end() ? nullptr : found->second.get();
+}
+
+LocalTime Machine::local_of(StoreTime time) const {
+    if (time == store_never) {
+        return local_never;
+    }
+    return LocalTime{time.time_since_epoch() - store_offset_};
+}
+
+void Machine::emit(Event::Kind kind, const Work& work, std::string_view target,
+                   std::string_view text, std::uint64_t count) {
+    emit({.kind = kind,
+          .partition = work.partition->id,
+          .sequence = work.sequence,
+          .message = work.message->id,
+          .target = target,
+          .text = text,
+          .count = count});
+}
+
+LocalTime Machine::next_tick() const {
+    if (!started_ || stopped_) {
+        return local_never;
+    }
+    LocalTime next = std::min(next_beat_, stop_deadline_);
+    if (beat_outstanding_) {
+        next = stop_deadline_;
+    }
+    if (!late_ && !beat_.peers.empty()) {
+        next = std::min(next, lease_until_);
+    }
+    if (!timers_.empty()) {
+        next = std::min(next, local_of(timers_.begin()->first.first));
+    }
+    for (const auto& box : boxes_) {
+        for (const TargetState& target : box->targets) {
+            if (!target.deadlines.empty()) {
+                next = std::min(next, target.deadlines.front().first);
+            }
+        }
+    }
+    next = std::min(next, rate_tick_);
+    if (!outstanding_) {
+        if (channel_after_ > now_) {
+            next = std::min(next, channel_after_);
+        } else if (!owned_.empty() && !stopping_) {
+            next = std::min({next, poll_at_, next_reconcile_});
+            if (due_horizon_ != StoreTime{}) {
+                next = std::min(next, local_of(due_horizon_ - config_.options.due_ahead / 2));
+            }
+        }
+    }
+    if (was_fused_) {
+        for (const auto& [id, partition] : owned_) {
+            if (partition->quiet_at > now_) {
+                next = std::min(next, partition->quiet_at);
+            }
+        }
+    }
+    return std::max(next, now_ + 1ms);
+}
+
+bool Machine::is_idle() const {
+    if (!declared_ || beat_.partitions.empty() || outstanding_ || increment_wanted_ ||
+        position_.empty() || !takes_.empty() || !runs_.empty() || !dirty_.empty() ||
+        !sent_.empty() || !lane_reads_.empty() || !rotation_.empty()) {
+        return false;
+    }
+    for (const auto& [id, partition] : owned_) {
+        if (!partition->scanned || partition->parked_cursor != tail) {
+            return false;
+        }
+    }
+    return timers_.empty() || timers_.begin()->first.first > store_now();
+}
+
+Status Machine::status() const {
+    Status status;
+    status.ready = started_ && !stopping_ && !resigned_ && !late_ && !beat_.peers.empty();
+    status.resigned = resigned_;
+    status.late = late_;
+    status.partitions = static_cast<std::uint32_t>(owned_.size());
+    status.window_used = window_used_;
+    status.entries = works_;
+    status.running = in_flight_;
+    status.ghosts = runs_.size() - in_flight_;
+    status.unsettled = dirty_.size() + sent_.size();
+    status.reconciled = reconciled_;
+    status.in_flight_max = in_flight_limit();
+    for (const auto& [id, partition] : owned_) {
+        status.blocked_lanes += partition->blocked.size();
+        status.window_used += partition->blocked.bytes();
+        const Routes& routes = boxes_[partition->box]->routes;
+        for (std::uint32_t chain = 0; chain < partition->cursors.size(); ++chain) {
+            if (routes.chain_is_local(chain) && partition->cursors[chain] != tail) {
+                ++status.chains_behind;
+            }
+        }
+    }
+    return status;
+}
+
+}  // namespace waybill::engine

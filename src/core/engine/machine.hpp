@@ -1,0 +1,356 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "core/engine/engine.hpp"
+#include "core/engine/model.hpp"
+#include "core/engine/ready_queue.hpp"
+#include "core/engine/roster.hpp"
+#include "core/engine/routes.hpp"
+
+namespace waybill::engine {
+
+/// One target of a box while the engine runs, by route index.
+struct TargetState {
+    ReadyQueue ready{};
+    std::uint32_t running = 0;
+    bool in_rotation = false;
+    double tokens = 1.0;
+    LocalTime refilled_at{};
+    /// In the order of starting, which is the order of ending: one target has one timeout.
+    std::deque<std::pair<LocalTime, RunId>> deadlines{};
+};
+
+struct BoxState {
+    const LocalBox* box = nullptr;
+    Routes routes;
+    std::vector<TargetState> targets{};
+    std::vector<std::uint64_t> local_numbers{};
+    /// Memory held for each chain.
+    std::vector<std::uint64_t> chain_bytes{};
+    std::uint32_t running = 0;
+    std::uint32_t live = 1;
+    bool paused = false;
+
+    explicit BoxState(const LocalBox& of) : box(&of), routes(of) {}
+};
+
+/// A call of an executor that has not answered.
+struct RunState {
+    struct Part {
+        Work* work = nullptr;
+        std::uint32_t delivery = 0;
+        Sequence sequence = 0;
+    };
+    std::uint32_t box = 0;
+    std::uint32_t target = 0;
+    PartitionId partition = 0;
+    std::uint64_t epoch = 0;
+    /// 0: no lane.
+    std::uint64_t lane = 0;
+    std::vector<Part> parts{};
+    LocalTime started_at{};
+    LocalTime deadline{};
+    /// It timed out or its partition was lost: whatever it answers counts for nothing.
+    bool ghost = false;
+    bool timed_out = false;
+    bool cancelled = false;
+};
+
+/// How a row came to us; what it may do to memory depends on it.
+enum class Via : std::uint8_t { increment, scan, due, lanes, parked, hand_over, forced };
+enum class Loaded : std::uint8_t { taken, accounted, refused };
+
+/// The state machine behind Engine. One class, because every rule reads the same state; one file per
+/// rule of the blueprint: owning, reading, loading, lanes, starting, outcomes, settling, window,
+/// operators.
+class Machine {
+public:
+    Machine(Config config, Random& random, Observer& observer);
+
+    void start(LocalTime now);
+    void stop(LocalTime now);
+    void on_tick(LocalTime now);
+    void on_wake(LocalTime now);
+    void on_beat(LocalTime now, BeatAnswer answer);
+    void on_channel(LocalTime now, ChannelReply reply);
+    void on_outcome(LocalTime now, RunId run, RunResults results);
+    void on_appended(LocalTime now, std::span<const HandOver> messages);
+    Commands take_commands() { return std::exchange(commands_, {}); }
+    LocalTime next_tick() const;
+    bool is_idle() const;
+    bool is_stopped() const { return stopped_; }
+    std::uint64_t reads_issued() const { return reads_issued_; }
+    Status status() const;
+    const Uuid& incarnation() const { return self_; }
+
+private:
+    using Timers = std::map<std::pair<StoreTime, std::uint64_t>, std::pair<Work*, std::uint32_t>>;
+
+    // machine.cpp: the loop
+    void turn(LocalTime now);
+    void next_channel_call();
+    void send(ChannelCall call);
+    void on_channel_failure(const ChannelCall& call, const Failure& failure);
+    void emit(Event event) { observer_.on_event(event); }
+    void emit(Event::Kind kind, const Work& work, std::string_view target = {},
+              std::string_view text = {}, std::uint64_t count = 0);
+    StoreTime store_now() const { return StoreTime{now_.time_since_epoch() + store_offset_}; }
+    LocalTime local_of(StoreTime time) const;
+    BoxState& box_of(const Work& work) { return *boxes_[work.partition->box]; }
+    const BoxState& box_of(const Work& work) const { return *boxes_[work.partition->box]; }
+    Partition* find_partition(PartitionId id);
+
+    // owning.cpp
+    void beat_if_due();
+    void beat_succeeded(BeatReply reply);
+    void beat_failed(const Failure& failure);
+    void learn_registry(const BeatReply& reply);
+    void drop_lost_partitions(const BeatReply& reply);
+    void ask_for_partitions();
+    void offer_partitions();
+    void on_taken(const std::vector<Taken>& taken);
+    void drop_partition(PartitionId id, Event::Kind why);
+    void void_everything(std::string_view why);
+    void give_idle_partitions();
+    bool outstanding_take() const;
+    bool may_start() const;
+    std::uint32_t in_flight_limit() const;
+    InstanceState instance_state() const;
+    void resign_if_hopeless();
+
+    // reading.cpp
+    std::optional<ReadRequest> next_read();
+    bool read_increment(ReadRequest& request);
+    bool read_lanes(ReadRequest& request);
+    bool read_due(ReadRequest& request);
+    bool read_scan(ReadRequest& request);
+    bool read_parked(ReadRequest& request);
+    bool read_reconcile(ReadRequest& request);
+    bool read_row(ReadRequest& request);
+    void on_page(const ReadRequest& request, ReadPage page);
+    void on_increment(ReadPage& page);
+    void on_scan(const ReadRequest& request, ReadPage& page);
+    void on_due(const ReadRequest& request, ReadPage& page);
+    void on_lanes(ReadPage& page);
+    void on_parked(const ReadRequest& request, ReadPage& page);
+    void on_reconcile(const ReadRequest& request, ReadPage& page);
+    void on_row(ReadPage& page);
+    void read_everything_again();
+    Partition* current(PartitionId id);
+
+    // loading.cpp
+    Loaded load(Partition& partition, Entry& entry, Via via);
+    std::vector<Delivery> route(const BoxState& box, const Entry& entry) const;
+    Loaded take_unrouted(Partition& partition, Entry& entry);
+    bool wants_chain(const Partition& partition, const Entry& entry,
+                     const std::vector<Delivery>& deliveries, std::uint32_t chain, Via via) const;
+    bool lane_admits(Partition& partition, Sequence sequence, StoreTime due,
+                     std::uint64_t lane_hash, std::uint32_t chain, Via via);
+    Loaded refuse(Partition& partition, Sequence sequence, const std::vector<std::uint32_t>& chains,
+                  Via via);
+    void collapse_if_pointless(Work& work);
+    Work& make_work(Partition& partition, Entry& entry, std::vector<Delivery> deliveries);
+    void judge_solo_start(Work& work);
+    void attach(Work& work, std::uint32_t chain);
+    void detach(Work& work, std::uint32_t chain);
+    void collapse_older(Work& work);
+    void retire(Work& work);
+    void remove(Work& work);
+    bool is_known(const Partition& partition, const Entry& entry) const;
+    void reroute(Work& work);
+    void note_foreign(Partition& partition, const BoxState& box,
+                      const std::vector<Delivery>& deliveries);
+
+    // lanes.cpp
+    void enter(Work& work);
+    void enter_lane(Work& work, std::uint32_t chain);
+    void leave_lane(Work& work, std::uint32_t chain);
+    void block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain, Sequence head);
+    void advance(Work& work, std::uint32_t chain);
+    bool may_run(const Work& work, const Delivery& delivery) const;
+    bool predecessor_done(const Work& work, const Delivery& delivery) const;
+    bool predecessor_is_terminal(const Work& work, const Delivery& delivery) const;
+    bool chain_is_open(const Work& work, std::uint32_t chain) const;
+    bool chain_is_halted(const Work& work, std::uint32_t chain) const;
+    /// After anything that may have moved a lane: start its head, read on, or forget it.
+    void settle_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
+                     const std::string& text);
+    void set_timer(Work& work, std::uint32_t delivery, StoreTime due);
+    void clear_timer(Delivery& delivery);
+    void fire_timers();
+    StoreTime row_due(const Work& work) const;
+
+    // starting.cpp
+    void push_ready(Work& work, std::uint32_t delivery);
+    void start_runs();
+    bool start_one(std::uint32_t box, std::uint32_t target, std::uint32_t limit);
+    bool has_room(const BoxState& box, const TargetState& target,
+                  const TargetOptions& options) const;
+    bool take_rate_token(TargetState& target, const TargetOptions& options, std::uint32_t live);
+    bool still_startable(const ReadyQueue::Item& item);
+    void launch(std::uint32_t box, std::uint32_t target, std::vector<ReadyQueue::Item> items);
+    void extend_batch(const TargetOptions& options, ReadyQueue& ready,
+                      std::vector<ReadyQueue::Item>& items);
+    void begin_solo(Work& work, std::uint32_t delivery);
+    void launch_solo();
+
+    // outcomes.cpp
+    void time_out_runs();
+    void make_ghost(RunState& run, bool timed_out);
+    void ghost_returned(const RunState& run);
+    void end_part(const RunState& run, const RunState::Part& part, std::optional<RunResult> result);
+    void apply(Work& work, Delivery& delivery, const RunState& run, const RunResult& result);
+    void fail(Work& work, Delivery& delivery, const Fail& failure, Duration took);
+    void release(Work& work, Delivery& delivery);
+    void kill(Work& work, Delivery& delivery, std::string_view reason,
+              std::string_view because = {});
+    void log_attempt(Work& work, const Delivery& delivery, Attempt::Result result, Duration took,
+                     std::string_view error);
+    std::string_view target_key(const Work& work, const Delivery& delivery) const;
+    std::uint64_t delivery_ghost(PartitionId partition, Sequence sequence,
+                                 std::uint32_t target) const;
+    std::uint64_t lane_ghost(PartitionId partition, std::uint64_t lane) const;
+
+    // settling.cpp
+    void mark_dirty(Work& work);
+    std::optional<SettleBatch> next_settle();
+    Settlement settlement_of(Work& work);
+    void on_settled(const SettleReply& reply);
+    void settled(Work& work);
+    void go_on(Work& work);
+    void settle_failed(const Failure& failure);
+    void unsend();
+
+    // window.cpp
+    bool has_room_for(std::uint32_t bytes) const;
+    std::uint64_t blocked_bytes() const;
+    bool is_far(StoreTime due, Sequence sequence) const;
+    bool is_quiet(const Work& work) const;
+    void relieve();
+    void evict_far();
+    bool is_evictable(const Work& work) const;
+    void evict(Work& work);
+    void trim_lanes();
+    void rewind_largest_chain();
+    void charge(Work& work, std::uint32_t chain, bool add);
+
+    // operators.cpp
+    void on_command(const Command& command);
+    void carry_out(Work* work, const Command& command);
+    bool revive(Work& work, std::string_view target);
+    void cancel(Work& work);
+    void answer(const Command& command, bool carried_out, std::string text);
+    void carry_out_waiting();
+
+    const Config config_;
+    Random& random_;
+    Observer& observer_;
+    const Uuid self_;
+    LocalTime now_{};
+    Commands commands_{};
+    std::vector<std::unique_ptr<BoxState>> boxes_{};
+
+    // owning
+    bool started_ = false;
+    bool stopping_ = false;
+    bool stopped_ = false;
+    bool resigned_ = false;
+    bool declared_ = false;
+    LocalTime stop_deadline_ = local_never;
+    LocalTime next_beat_ = local_never;
+    LocalTime beat_sent_at_{};
+    bool beat_outstanding_ = false;
+    bool beat_says_stopping_ = false;
+    bool left_ = false;
+    std::uint64_t beats_sent_ = 0;
+    LocalTime lease_until_{};
+    LocalTime in_touch_since_ = local_never;
+    LocalTime last_beat_at_{};
+    bool late_ = false;
+    Duration store_offset_{};
+    std::string generation_{};
+    std::uint64_t registry_version_ = 0;
+    BeatReply beat_{};
+    SeenFree seen_free_{};
+    std::map<PartitionId, std::unique_ptr<Partition>> owned_{};
+    std::vector<TakeRequest> takes_{};
+    std::vector<GiveRequest> gives_{};
+
+    // the channel
+    std::optional<ChannelCall> outstanding_{};
+    LocalTime channel_after_{};
+    std::uint32_t channel_failures_ = 0;
+    bool settled_last_ = false;
+    /// Epochs of the partitions when the outstanding read was sent.
+    std::map<PartitionId, std::uint64_t> read_epochs_{};
+
+    // reading
+    Position position_{};
+    /// What the outstanding scan is for, if it is no scan.
+    bool row_read_ = false;
+    bool reconcile_read_ = false;
+    bool increment_wanted_ = true;
+    LocalTime poll_at_{};
+    Duration poll_pause_{};
+    std::uint32_t read_turn_ = 0;
+    std::uint64_t reads_issued_ = 0;
+    struct LaneRead {
+        PartitionId partition = 0;
+        std::uint64_t key = 0;
+        std::string lane{};
+        std::uint32_t chain = 0;
+        Sequence from = 0;
+    };
+    std::deque<LaneRead> lane_reads_{};
+    std::vector<LaneRead> lanes_asked_{};
+    /// Rows with a due time up to here are in memory or accounted for otherwise.
+    StoreTime due_horizon_{};
+    Sequence due_after_ = tail;
+    LocalTime next_reconcile_ = local_never;
+    std::set<std::pair<PartitionId, Sequence>> suspects_{};
+    std::set<std::pair<PartitionId, Sequence>> suspects_before_{};
+    bool increment_since_suspects_ = false;
+    std::uint64_t reconciled_ = 0;
+
+    // scheduling
+    Timers timers_{};
+    std::uint64_t timer_serial_ = 0;
+    std::deque<std::pair<std::uint32_t, std::uint32_t>> rotation_{};
+    std::unordered_map<RunId, RunState> runs_{};
+    RunId last_run_ = 0;
+    std::uint32_t in_flight_ = 0;
+    std::uint32_t abandoned_ = 0;
+    LocalTime rate_tick_ = local_never;
+    /// Older local runs that must not overlap with a new one: delivery or lane → how many.
+    std::unordered_map<std::uint64_t, std::uint32_t> ghosts_{};
+    /// Started alone: the mark must be durable before the run begins.
+    Work* solo_ = nullptr;
+    std::uint32_t solo_delivery_ = 0;
+    bool was_fused_ = false;
+
+    // settling
+    std::deque<Work*> dirty_{};
+    std::vector<Work*> sent_{};
+    std::size_t settle_limit_ = 0;
+    /// The store knows targets we do not: nothing is settled before the next beat brings them.
+    bool registry_stale_ = false;
+    std::vector<CommandResult> answers_{};
+    std::vector<CommandResult> answers_sent_{};
+
+    // window
+    std::uint64_t window_used_ = 0;
+    LocalTime next_relief_{};
+    std::uint64_t works_ = 0;
+
+    // operators
+    std::deque<Command> waiting_commands_{};
+    /// Id → partition, until the answer is durable.
+    std::map<std::uint64_t, PartitionId> commands_seen_{};
+};
+
+}  // namespace waybill::engine

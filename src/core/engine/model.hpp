@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/engine/blocked_lanes.hpp"
+#include "core/engine/engine.hpp"
+
+/// What the engine keeps in memory: the open work of its partitions, as much as the window allows.
+namespace waybill::engine {
+
+/// "Everything up to the end is accounted for": a stream that is not behind.
+inline constexpr Sequence tail = INT64_MAX;
+
+struct Partition;
+
+/// One (message, target) in memory.
+struct Delivery {
+    enum class State : std::uint8_t { ready, running, done, dead };
+    std::uint32_t target = 0;
+    std::uint32_t chain = 0;
+    State state = State::ready;
+    /// Its chain is scheduled here. Otherwise it waits in the store: behind, skipped or foreign.
+    bool attached = false;
+    bool queued = false;   ///< in its target's ready queue
+    bool changed = false;  ///< differs from what the store has
+    bool sent = false;     ///< part of the settle that is on its way
+    bool cancel = false;   ///< an operator wants it ended
+    std::uint32_t failures = 0;
+    StoreTime due{};
+    /// Key in Machine::timers_ with timer_due, 0 for none.
+    std::uint64_t timer = 0;
+    StoreTime timer_due{};
+    std::string last_error{};
+
+    bool is_terminal() const { return state == State::done || state == State::dead; }
+    /// Terminal, and the store knows.
+    bool is_settled() const { return is_terminal() && !changed && !sent; }
+};
+
+/// One row of open work in memory.
+struct Work {
+    enum class Settle : std::uint8_t { clean, dirty, sent, sent_and_dirty };
+
+    Partition* partition = nullptr;
+    Sequence sequence = 0;
+    MessagePtr message{};
+    /// All registered matching targets, whether attached or not.
+    std::vector<Delivery> deliveries{};
+    std::vector<std::string> only{};
+    std::uint32_t requeues = 0;
+    std::uint32_t strikes = 0;
+    std::uint64_t solo_epoch = 0;
+    /// Of the lane text; 0 = unordered.
+    std::uint64_t lane_hash = 0;
+    std::uint32_t bytes = 0;
+    std::uint32_t queued = 0;  ///< deliveries in ready queues: the object stays while there are any
+    std::uint32_t running = 0;  ///< deliveries running
+    Settle settle = Settle::clean;
+    bool entered = false;  ///< its not-before has passed: it is in its lanes
+    bool halted = false;
+    bool parked = false;
+    bool collapsed = false;
+    bool inline_running = false;  ///< other outcomes of it wait meanwhile
+    bool unstorable = false;      ///< its texts could not be stored and are left out
+    bool gone = false;            ///< no longer ours; only the ready queue still points here
+    /// Not yet settled.
+    std::vector<DeadLetter> letters{};
+    std::vector<Attempt> attempts{};
+    /// How much of it the settle on its way carries.
+    std::uint32_t sent_letters = 0;
+    std::uint32_t sent_attempts = 0;
+    bool sent_finish = false;
+};
+
+/// What memory knows of one (lane, chain).
+struct Lane {
+    /// By sequence: attached works that have entered (exclusive lanes: and do not back off).
+    std::vector<Work*> queue{};
+    /// Rows from here on are in the store only. 0: none.
+    Sequence skipped_from = 0;
+    /// Asked for; the answer is on its way.
+    bool reading = false;
+    /// Deliveries of this lane and chain that run now.
+    std::uint32_t running = 0;
+};
+
+/// A partition this instance owns.
+struct Partition {
+    PartitionId id = 0;
+    std::uint32_t box = 0;
+    Token token{};
+    LocalTime taken_at{};
+    /// Beats sent before the take was answered tell nothing about it.
+    std::uint64_t taken_at_beat = 0;
+    bool taken_unclean = false;
+    std::uint32_t unclean_ends = 0;
+    /// When the last unclean end is forgotten.
+    LocalTime quiet_at{};
+    /// The first scan is complete.
+    bool scanned = false;
+    Sequence scan_from = 0;
+    /// On its way out: its works leave without starting others.
+    bool dropping = false;
+
+    std::unordered_map<Sequence, std::unique_ptr<Work>> works{};
+    /// Per chain: all rows up to here are in memory or accounted for by lane or due time.
+    std::vector<Sequence> cursors{};
+    /// Per (chain, lane), by lane_key().
+    std::unordered_map<std::uint64_t, Lane> lanes{};
+    /// Lanes of which only the waiting head is known, in the store.
+    BlockedLanes blocked{};
+    /// Youngest not started work per collapse key (and lane).
+    std::unordered_map<std::uint64_t, Work*> youngest{};
+    Sequence parked_cursor = 0;
+    Sequence reconcile_cursor = tail;
+    /// Targets with open work here that only other instances can run.
+    std::vector<std::uint64_t> foreign{};
+    /// Runs, timed-out and abandoned ones included.
+    std::uint32_t running = 0;
+    std::uint32_t unsettled = 0;
+    std::uint32_t waiting = 0;  ///< deliveries in ready queues
+};
+
+/// Mixes a chain into a lane's hash.
+inline std::uint64_t lane_key(std::uint64_t lane_hash, std::uint32_t chain) {
+    return (lane_hash ^ (chain + 1) * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
+}
+
+/// FNV-1a with a finisher: never 0, the same on every host.
+std::uint64_t hash_text(std::string_view text);
+
+/// Chains of these deliveries, each once, in order.
+std::vector<std::uint32_t> chains_of(const std::vector<Delivery>& deliveries);
+/// Some delivery of the chain is not terminal; some is dead.
+bool any_open(const std::vector<Delivery>& deliveries, std::uint32_t chain);
+bool any_dead(const std::vector<Delivery>& deliveries, std::uint32_t chain);
+
+/// What a work costs in memory, its share of maps and queues included.
+std::uint32_t bytes_of(const Work& work);
+inline constexpr std::uint32_t lane_bytes = 160;
+
+}  // namespace waybill::engine

@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <string>
+
+#include "core/engine/machine.hpp"
+#include "core/text.hpp"
+
+/// What an attempt ended in, and what follows from it.
+namespace waybill::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kErrorBytesMax = 4000;
+constexpr Duration kRetryAfterMax = 24h;
+
+}  // namespace
+
+std::uint64_t Machine::delivery_ghost(PartitionId partition, Sequence sequence,
+                                      std::uint32_t target) const {
+    return (static_cast<std::uint64_t>(sequence) * 0x9E3779B97F4A7C15ULL + partition) * 31 +
+           target * 2 + 1;
+}
+
+std::uint64_t Machine::lane_ghost(PartitionId partition, std::uint64_t lane) const {
+    return (lane ^ (partition + 1) * 0x94D049BB133111EBULL) & ~1ULL;
+}
+
+void Machine::on_outcome(LocalTime now, RunId id, RunResults results) {
+    now_ = now;
+    const auto found = runs_.find(id);
+    if (found == runs_.end()) {
+        return turn(now);
+    }
+    RunState run = std::move(found->second);
+    runs_.erase(found);
+    if (run.ghost) {
+        ghost_returned(run);
+        return turn(now);
+    }
+    --in_flight_;
+    --boxes_[run.box]->running;
+    --boxes_[run.box]->targets[run.target].running;
+    abandoned_ -= run.timed_out ? 1 : 0;
+    Partition& partition = *find_partition(run.partition);
+    --partition.running;
+    // A strict lane stays in order inside a batch too: what comes after a failure did not happen.
+    const bool strict = run.lane != 0 && boxes_[run.box]->box->options.lanes == Lanes::strict;
+    bool broken = false;
+    for (std::size_t i = 0; i < run.parts.size(); ++i) {
+        std::optional<RunResult> result;
+        if (i < results.size() && !(strict && broken)) {
+            result = std::move(results[i]);
+        }
+        broken = broken || !result || !std::holds_alternative<Done>(result->outcome);
+        end_part(run, run.parts[i], std::move(result));
+    }
+    turn(now);
+}
+
+/// A handler that ignores its deadline cannot be killed: the attempt ends here, the thread does not.
+void Machine::time_out_runs() {
+    for (auto& box : boxes_) {
+        for (TargetState& target : box->targets) {
+            while (!target.deadlines.empty() && target.deadlines.front().first <= now_) {
+                const RunId id = target.deadlines.front().second;
+                target.deadlines.pop_front();
+                const auto found = runs_.find(id);
+                if (found == runs_.end() || found->second.ghost) {
+                    continue;
+                }
+                RunState& run = found->second;
+                commands_.cancels.push_back(id);
+                for (const RunState::Part& part : run.parts) {
+                    emit(Event::Kind::timed_out, *part.work,
+                         box->routes.targets()[run.target].target.key);
+                }
+                if (run.parts.front().work->inline_running) {
+                    // Its transaction may yet commit: only its own answer tells.
+                    run.timed_out = true;
+                    ++abandoned_;
+                    continue;
+                }
+                make_ghost(run, true);
+                const auto took =
+                    std::chrono::duration_cast<std::chrono::milliseconds>(now_ - run.started_at);
+                const RunState ended = run;  // ending parts may start others and move the map
+                for (const RunState::Part& part : ended.parts) {
+                    end_part(
+                        ended, part,
+                        RunResult{Fail{"timed out after " + std::to_string(took.count()) + " ms"}});
+                }
+            }
+        }
+    }
+}
+
+/// From now on its answer counts for nothing, but nothing that could collide with it may start.
+void Machine::make_ghost(RunState& run, bool timed_out) {
+    run.ghost = true;
+    abandoned_ += timed_out && !run.timed_out ? 1 : 0;
+    run.timed_out = run.timed_out || timed_out;
+    --in_flight_;
+    --boxes_[run.box]->running;
+    --boxes_[run.box]->targets[run.target].running;
+    for (const RunState::Part& part : run.parts) {
+        ++ghosts_[delivery_ghost(run.partition, part.sequence, run.target)];
+    }
+    if (run.lane != 0) {
+        ++ghosts_[lane_ghost(run.partition, run.lane)];
+    }
+}
+
+void Machine::ghost_returned(const RunState& run) {
+    const auto less = [&](std::uint64_t key) {
+        const auto found = ghosts_.find(key);
+        if (found != ghosts_.end() && --found->second == 0) {
+            ghosts_.erase(found);
+        }
+    };
+    emit({.kind = Event::Kind::ghost_returned, .partition = run.partition});
+    abandoned_ -= run.timed_out ? 1 : 0;
+    const std::uint32_t chain = boxes_[run.box]->routes.targets()[run.target].chain;
+    for (const RunState::Part& part : run.parts) {
+        less(delivery_ghost(run.partition, part.sequence, run.target));
+    }
+    if (run.lane != 0) {
+        less(lane_ghost(run.partition, run.lane));
+    }
+    Partition* partition = find_partition(run.partition);
+    if (partition == nullptr) {
+        return;
+    }
+    --partition->running;
+    for (const RunState::Part& part : run.parts) {
+        const auto work = partition->works.find(part.sequence);
+        if (work != partition->works.end()) {
+            advance(*work->second, chain);
+        }
+    }
+    const auto lane = partition->lanes.find(run.lane);
+    if (run.lane != 0 && lane != partition->lanes.end() && !lane->second.queue.empty()) {
+        advance(*lane->second.queue.front(), chain);
+    }
+}
+
+void Machine::end_part(const RunState& run, const RunState::Part& part,
+                       std::optional<RunResult> result) {
+    Work& work = *part.work;
+    Delivery& delivery = work.deliveries[part.delivery];
+    const std::uint32_t chain = delivery.chain;
+    delivery.state = Delivery::State::ready;
+    --work.running;
+    work.inline_running = false;
+    if (run.lane != 0) {
+        --work.partition->lanes.at(run.lane).running;
+    }
+    if (work.solo_epoch != 0) {
+        work.solo_epoch = 0;
+        mark_dirty(work);
+    }
+    if (result) {
+        apply(work, delivery, run, *result);
+    } else {
+        release(work, delivery);
+    }
+    if (work.settle == Work::Settle::clean) {
+        advance(work, chain);
+    }
+}
+
+void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const RunResult& result) {
+    using Record = InlineResult::Record;
+    const Duration took = now_ - run.started_at;
+    if (result.record == Record::lost || result.record == Record::unknown) {
+        return release(work, delivery);
+    }
+    const bool recorded = result.record == Record::recorded || result.record == Record::already;
+    if (recorded || std::holds_alternative<Done>(result.outcome)) {
+        delivery.state = Delivery::State::done;
+        delivery.changed = true;
+        log_attempt(work, delivery, Attempt::Result::done, took, {});
+        return mark_dirty(work);
+    }
+    if (delivery.cancel) {
+        return kill(work, delivery, "cancelled by an operator");
+    }
+    if (const auto* defer = std::get_if<Defer>(&result.outcome)) {
+        delivery.due = later(store_now(), std::max(defer->delay, delay_floor));
+        delivery.changed = true;
+        emit(Event::Kind::deferred, work, target_key(work, delivery));
+        return mark_dirty(work);
+    }
+    if (const auto* dead = std::get_if<Dead>(&result.outcome)) {
+        log_attempt(work, delivery, Attempt::Result::dead, took, dead->reason);
+        return kill(work, delivery, dead->reason);
+    }
+    if (run.cancelled && !run.timed_out) {
+        return release(work, delivery);  // we asked it to end: not its fault
+    }
+    fail(work, delivery, std::get<Fail>(result.outcome), took);
+}
+
+void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration took) {
+    const BoxState& box = box_of(work);
+    const RouteTarget& route = box.routes.targets()[delivery.target];
+    const RetryPolicy& retry = box.box->targets[route.local].options.retry;
+    std::string reason = clean_text(failure.reason, kErrorBytesMax);
+    const bool last = failure.permanent || delivery.failures + 1 >= retry.max_attempts;
+    log_attempt(work, delivery, last ? Attempt::Result::dead : Attempt::Result::failed, took,
+                reason);
+    ++delivery.failures;
+    delivery.last_error = reason;
+    emit(Event::Kind::failed, work, route.target.key, reason, delivery.failures);
+    if (last) {
+        return kill(work, delivery,
+                    failure.permanent
+                        ? reason
+                        : "failed " + std::to_string(delivery.failures) + " times: " + reason);
+    }
+    const Duration wait = failure.retry_after
+                              ? std::clamp(*failure.retry_after, delay_floor, kRetryAfterMax)
+                              : delay_after(retry.backoff, delivery.failures, random_.unit());
+    delivery.due = later(store_now(), wait);
+    delivery.changed = true;
+    mark_dirty(work);
+    collapse_if_pointless(work);
+}
+
+/// It did not count: again soon, but never in a spin.
+void Machine::release(Work& work, Delivery& delivery) {
+    delivery.due = store_now() + delay_floor;
+    emit(Event::Kind::released, work, target_key(work, delivery));
+}
+
+void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
+                   std::string_view because) {
+    const BoxState& box = box_of(work);
+    const RouteTarget& route = box.routes.targets()[delivery.target];
+    delivery.state = Delivery::State::dead;
+    delivery.changed = true;
+    clear_timer(delivery);
+    if (box.box->options.keep_dead > Duration{}) {
+        work.letters.push_back({.message = work.message->id,
+                                .sequence = work.sequence,
+                                .target = route.target.key,
+                                .reason = clean_text(reason, kErrorBytesMax),
+                                .failures = delivery.failures,
+                                .requeues = work.requeues,
+                                .because = std::string(because),
+                                .at = store_now()});
+    }
+    const bool halts = box.box->options.lanes == Lanes::strict &&
+                       box.box->options.on_dead == OnDead::halt && work.lane_hash != 0;
+    work.halted = work.halted || halts;
+    mark_dirty(work);
+    // Successors that need it die with it and are revived by its requeue.
+    for (Delivery& other : work.deliveries) {
+        const RouteTarget& successor = box.routes.targets()[other.target];
+        if (other.state == Delivery::State::ready &&
+            box.routes.predecessor(other.target) == delivery.target &&
+            successor.target.after_dead == AfterDead::block) {
+            kill(work, other, "predecessor \"" + route.target.key + "\" is dead", route.target.key);
+        }
+    }
+}
+
+void Machine::log_attempt(Work& work, const Delivery& delivery, Attempt::Result result,
+                          Duration took, std::string_view error) {
+    const AttemptsLog log = box_of(work).box->options.attempts_log;
+    if (log == AttemptsLog::none ||
+        (log == AttemptsLog::failures && result == Attempt::Result::done)) {
+        return;
+    }
+    work.attempts.push_back({.message = work.message->id,
+                             .target = std::string(target_key(work, delivery)),
+                             .requeues = work.requeues,
+                             .number = delivery.failures + 1,
+                             .result = result,
+                             .at = store_now(),
+                             .took = took,
+                             .error = clean_text(error, kErrorBytesMax)});
+}
+
+std::string_view Machine::target_key(const Work& work, const Delivery& delivery) const {
+    return box_of(work).routes.targets()[delivery.target].target.key;
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,363 @@
+#include <algorithm>
+#include <array>
+
+#include "core/engine/machine.hpp"
+
+/// What to ask the store next, and what its pages mean.
+namespace waybill::engine {
+
+using namespace std::chrono_literals;
+using Kind = ReadRequest::Kind;
+
+namespace {
+
+constexpr std::size_t kLanesPerRead = 64;
+
+}  // namespace
+
+/// The kinds take turns, so that none starves another: a stream of new messages must not keep a
+/// backlog from being read, nor the other way round.
+std::optional<ReadRequest> Machine::next_read() {
+    if (owned_.empty() || stopping_ || resigned_ || beat_.peers.empty()) {
+        return std::nullopt;
+    }
+    using Choice = bool (Machine::*)(ReadRequest&);
+    static constexpr std::array<Choice, 7> kChoices{&Machine::read_increment, &Machine::read_lanes,
+                                                    &Machine::read_due,       &Machine::read_scan,
+                                                    &Machine::read_row,       &Machine::read_parked,
+                                                    &Machine::read_reconcile};
+    for (std::uint32_t i = 0; i < kChoices.size(); ++i) {
+        // Without a position nothing else may be read: increments must overlap the scans.
+        const std::uint32_t turn =
+            position_.empty() ? 0 : (read_turn_ + i) % static_cast<std::uint32_t>(kChoices.size());
+        ReadRequest request;
+        request.rows_max = config_.options.page_rows;
+        request.bytes_max = config_.options.page_bytes;
+        if ((this->*kChoices[turn])(request)) {
+            read_turn_ = turn + 1;
+            return request;
+        }
+        if (position_.empty()) {
+            return std::nullopt;
+        }
+    }
+    return std::nullopt;
+}
+
+bool Machine::read_increment(ReadRequest& request) {
+    if (!increment_wanted_ && now_ < poll_at_) {
+        return false;
+    }
+    increment_wanted_ = false;
+    request.kind = Kind::increment;
+    request.position = position_;
+    for (const auto& [id, partition] : owned_) {
+        request.partitions.push_back(id);
+    }
+    return true;
+}
+
+bool Machine::read_lanes(ReadRequest& request) {
+    if (lane_reads_.empty() || !has_room_for(0)) {
+        return false;
+    }
+    request.kind = Kind::lanes;
+    request.lane_rows = config_.options.lane_rows;
+    lanes_asked_.clear();
+    while (!lane_reads_.empty() && lanes_asked_.size() < kLanesPerRead) {
+        LaneRead read = std::move(lane_reads_.front());
+        lane_reads_.pop_front();
+        // Two chains may want the same lane from different places: one page, one place.
+        if (std::ranges::any_of(lanes_asked_, [&](const LaneRead& asked) {
+                return asked.partition == read.partition && asked.lane == read.lane;
+            })) {
+            lane_reads_.push_front(std::move(read));
+            break;
+        }
+        request.lanes.push_back({read.partition, read.lane, read.from});
+        lanes_asked_.push_back(std::move(read));
+    }
+    return true;
+}
+
+bool Machine::read_due(ReadRequest& request) {
+    const Duration ahead = config_.options.due_ahead;
+    // Under pressure only what is due now is fetched.
+    const bool pressed = window_used_ > config_.options.window_bytes / 2;
+    const StoreTime until = store_now() + (pressed ? Duration{} : ahead);
+    const StoreTime wanted_by = due_horizon_ - (pressed ? Duration{} : ahead / 2);
+    if (until <= due_horizon_ || (due_after_ == tail && store_now() < wanted_by) ||
+        !has_room_for(0)) {
+        return false;
+    }
+    request.kind = Kind::due;
+    request.due_from = due_horizon_;
+    request.after = due_after_;
+    request.due_until = until;
+    for (const auto& [id, partition] : owned_) {
+        request.partitions.push_back(id);
+    }
+    return true;
+}
+
+/// The partition that is furthest behind, in sequence order from there. This is the first scan of a
+/// partition just taken as well as the catching up of a chain that left memory.
+bool Machine::read_scan(ReadRequest& request) {
+    if (window_used_ > config_.options.window_bytes / 4 * 3) {
+        return false;
+    }
+    Sequence from = tail;
+    for (const auto& [id, partition] : owned_) {
+        const Routes& routes = boxes_[partition->box]->routes;
+        Sequence cursor = partition->scanned ? tail : partition->scan_from;
+        for (std::uint32_t chain = 0; chain < partition->cursors.size(); ++chain) {
+            if (routes.chain_is_local(chain)) {
+                cursor = std::min(cursor, partition->cursors[chain]);
+            }
+        }
+        if (cursor < from) {
+            from = cursor;
+            request.partition = id;
+        }
+    }
+    if (from == tail) {
+        return false;
+    }
+    request.kind = Kind::scan;
+    request.after = from;
+    return true;
+}
+
+bool Machine::read_parked(ReadRequest& request) {
+    for (const auto& [id, partition] : owned_) {
+        if (partition->scanned && partition->parked_cursor != tail && has_room_for(0)) {
+            request.kind = Kind::parked;
+            request.partition = id;
+            request.after = partition->parked_cursor;
+            return true;
+        }
+    }
+    return false;
+}
+
+/// A command for a row that is not in memory.
+bool Machine::read_row(ReadRequest& request) {
+    if (waiting_commands_.empty()) {
+        return false;
+    }
+    const Command& command = waiting_commands_.front();
+    request.kind = Kind::scan;
+    request.partition = command.partition;
+    request.after = command.sequence - 1;
+    request.rows_max = 1;
+    row_read_ = true;
+    return true;
+}
+
+Partition* Machine::current(PartitionId id) {
+    Partition* partition = find_partition(id);
+    const auto epoch = read_epochs_.find(id);
+    const bool same = partition != nullptr && epoch != read_epochs_.end() &&
+                      epoch->second == partition->token.epoch;
+    return same ? partition : nullptr;
+}
+
+void Machine::on_page(const ReadRequest& request, ReadPage page) {
+    const bool row_read = std::exchange(row_read_, false);
+    const bool reconcile_read = std::exchange(reconcile_read_, false);
+    if (!generation_.empty() && page.generation != generation_) {
+        generation_ = page.generation;
+        return void_everything("the store is on another timeline");
+    }
+    if (page.reconnected) {
+        return read_everything_again();
+    }
+    switch (request.kind) {
+        case Kind::increment: return on_increment(page);
+        case Kind::due: return on_due(request, page);
+        case Kind::lanes: return on_lanes(page);
+        case Kind::parked: return on_parked(request, page);
+        case Kind::scan:
+            return row_read         ? on_row(page)
+                   : reconcile_read ? on_reconcile(request, page)
+                                    : on_scan(request, page);
+    }
+}
+
+/// A new connection may have missed what the old one was asked. Tokens are still good, and memory
+/// wins over a copy that is read again, so nothing that runs is disturbed.
+void Machine::read_everything_again() {
+    emit({.kind = Event::Kind::rescan, .text = "the reader reconnected"});
+    position_.clear();
+    increment_wanted_ = true;
+    for (LaneRead& read : lanes_asked_) {
+        lane_reads_.push_back(std::move(read));
+    }
+    lanes_asked_.clear();
+    for (auto& [id, partition] : owned_) {
+        std::ranges::fill(partition->cursors, 0);
+        partition->scan_from = 0;
+        partition->scanned = false;
+        partition->parked_cursor = 0;
+    }
+}
+
+void Machine::on_increment(ReadPage& page) {
+    const bool first = position_.empty();
+    position_ = std::move(page.position);
+    for (Entry& entry : page.entries) {
+        if (Partition* partition = current(entry.partition)) {
+            load(*partition, entry, Via::increment);
+        }
+    }
+    for (const Command& command : page.commands) {
+        if (current(command.partition) != nullptr) {
+            on_command(command);
+        }
+    }
+    const bool busy = page.more || !page.entries.empty();
+    increment_wanted_ = increment_wanted_ || page.more || first;
+    poll_pause_ =
+        busy ? config_.options.poll_active : std::min(poll_pause_ * 2, config_.options.poll_idle);
+    poll_at_ = now_ + poll_pause_;
+    increment_since_suspects_ = increment_since_suspects_ || !page.more;
+}
+
+void Machine::on_scan(const ReadRequest& request, ReadPage& page) {
+    Partition* partition = current(request.partition);
+    if (partition == nullptr) {
+        return;
+    }
+    const Routes& routes = boxes_[partition->box]->routes;
+    Sequence covered = request.after;
+    bool refused = false;
+    for (Entry& entry : page.entries) {
+        const Sequence sequence = entry.sequence;
+        if (load(*partition, entry, Via::scan) == Loaded::refused) {
+            refused = true;
+            break;
+        }
+        covered = sequence;
+    }
+    if (!refused && !page.more) {
+        covered = tail;
+    }
+    bool behind = false;
+    for (std::uint32_t chain = 0; chain < partition->cursors.size(); ++chain) {
+        Sequence& cursor = partition->cursors[chain];
+        const bool was_behind = cursor != tail;
+        // A chain that is behind this page's start was not served by it.
+        if (cursor >= request.after) {
+            cursor = std::max(cursor, covered);
+        }
+        if (routes.chain_is_local(chain)) {
+            behind = behind || cursor != tail;
+            if (was_behind && cursor == tail && partition->scanned) {
+                emit({.kind = Event::Kind::caught_up, .partition = partition->id, .count = chain});
+            }
+        }
+    }
+    if (partition->scan_from >= request.after) {
+        partition->scan_from = std::max(partition->scan_from, covered);
+    }
+    if (!partition->scanned && partition->scan_from == tail) {
+        partition->scanned = true;
+        emit({.kind = Event::Kind::scanned, .partition = partition->id});
+    }
+}
+
+void Machine::on_due(const ReadRequest& request, ReadPage& page) {
+    for (Entry& entry : page.entries) {
+        const StoreTime due = entry.due;
+        const Sequence sequence = entry.sequence;
+        // The horizon moves first: the row is inside it from now on.
+        const StoreTime horizon = std::exchange(due_horizon_, due);
+        const Sequence after = std::exchange(due_after_, sequence);
+        Partition* partition = current(entry.partition);
+        if (partition != nullptr && load(*partition, entry, Via::due) == Loaded::refused) {
+            due_horizon_ = horizon;
+            due_after_ = after;
+            return;
+        }
+    }
+    if (!page.more) {
+        due_horizon_ = request.due_until;
+        due_after_ = tail;
+    }
+}
+
+void Machine::on_lanes(ReadPage& page) {
+    const std::vector<LaneRead> asked = std::exchange(lanes_asked_, {});
+    for (const LaneRead& read : asked) {
+        Partition* partition = current(read.partition);
+        if (partition == nullptr || !partition->lanes.contains(read.key)) {
+            continue;
+        }
+        std::uint32_t rows = 0;
+        Sequence next = read.from;
+        bool refused = false;
+        for (Entry& entry : page.entries) {
+            if (entry.partition != read.partition || !entry.message ||
+                entry.message->lane != read.lane) {
+                continue;
+            }
+            // Open the gate as far as this row; what comes after it stays in the store for now.
+            partition->lanes.at(read.key).skipped_from = entry.sequence + 1;
+            const Sequence sequence = entry.sequence;
+            if (load(*partition, entry, Via::lanes) == Loaded::refused) {
+                partition->lanes.at(read.key).skipped_from = sequence;
+                refused = true;
+                break;
+            }
+            next = sequence + 1;
+            ++rows;
+        }
+        const auto found = partition->lanes.find(read.key);
+        if (found == partition->lanes.end()) {
+            continue;
+        }
+        Lane& lane = found->second;
+        lane.reading = false;
+        if (!refused) {
+            const bool maybe_more = page.more || rows >= config_.options.lane_rows;
+            lane.skipped_from = maybe_more ? next : 0;
+        }
+        settle_lane(*partition, read.key, read.chain, read.lane);
+    }
+}
+
+void Machine::on_parked(const ReadRequest& request, ReadPage& page) {
+    Partition* partition = current(request.partition);
+    if (partition == nullptr || partition->parked_cursor != request.after) {
+        return;  // the registry changed meanwhile: from the start again
+    }
+    for (Entry& entry : page.entries) {
+        const Sequence sequence = entry.sequence;
+        if (load(*partition, entry, Via::parked) == Loaded::refused) {
+            return;
+        }
+        partition->parked_cursor = sequence;
+    }
+    if (!page.more) {
+        partition->parked_cursor = tail;
+    }
+}
+
+void Machine::on_row(ReadPage& page) {
+    if (waiting_commands_.empty()) {
+        return;
+    }
+    const Command command = waiting_commands_.front();
+    waiting_commands_.pop_front();
+    Partition* partition = current(command.partition);
+    if (partition == nullptr) {
+        return;
+    }
+    if (!page.entries.empty() && page.entries.front().sequence == command.sequence) {
+        load(*partition, page.entries.front(), Via::forced);
+    }
+    const auto found = partition->works.find(command.sequence);
+    carry_out(found == partition->works.end() ? nullptr : found->second.get(), command);
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,50 @@
+#include "core/engine/ready_queue.hpp"
+
+#include "core/assert.hpp"
+
+namespace waybill::engine {
+namespace {
+
+/// Idle tenants are forgotten beyond this many, so that a million tenants cost no memory.
+constexpr std::size_t kTenantsKept = 1024;
+
+}  // namespace
+
+void ReadyQueue::push(Work& work, std::uint32_t delivery) {
+    if (tenants_.size() > kTenantsKept && size_ == 0) {
+        tenants_.clear();
+        turns_.clear();
+        last_ = nullptr;
+    }
+    Tenant& tenant = tenants_[work.message->tenant];
+    tenant.items.push_back({&work, delivery});
+    if (!tenant.in_turn) {
+        tenant.in_turn = true;
+        turns_.push_back(&tenant);
+    }
+    ++size_;
+}
+
+ReadyQueue::Item ReadyQueue::pop() {
+    WAYBILL_ASSERT(size_ > 0);
+    for (;;) {
+        Tenant& tenant = *turns_.front();
+        turns_.pop_front();
+        if (tenant.items.empty()) {  // emptied by pop_more
+            tenant.in_turn = false;
+            continue;
+        }
+        const Item item = tenant.items.front();
+        tenant.items.pop_front();
+        --size_;
+        last_ = &tenant;
+        // Its next turn comes after everybody else's.
+        tenant.in_turn = !tenant.items.empty();
+        if (tenant.in_turn) {
+            turns_.push_back(&tenant);
+        }
+        return item;
+    }
+}
+
+}  // namespace waybill::engine

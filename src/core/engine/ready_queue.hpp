@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/engine/model.hpp"
+
+namespace waybill::engine {
+
+/// Deliveries of one target that may start, in fair turns between tenants: a tenant with a million
+/// waiting gets one turn, like a tenant with one. Inside a tenant first come, first served; a lane
+/// has at most its head here, so lanes are served in turns too.
+class ReadyQueue {
+public:
+    struct Item {
+        Work* work = nullptr;
+        std::uint32_t delivery = 0;
+    };
+
+    void push(Work& work, std::uint32_t delivery);
+    /// Precondition: not empty.
+    Item pop();
+    /// The next one of the tenant whose turn it was, if `accept` likes it: for batches.
+    template <class Accept>
+    bool pop_more(Item& item, const Accept& accept) {
+        if (last_ == nullptr || last_->items.empty() || !accept(last_->items.front())) {
+            return false;
+        }
+        item = last_->items.front();
+        last_->items.pop_front();
+        --size_;
+        return true;
+    }
+
+    bool empty() const { return size_ == 0; }
+    std::size_t size() const { return size_; }
+
+private:
+    struct Tenant {
+        std::deque<Item> items{};
+        bool in_turn = false;
+    };
+    std::unordered_map<std::string, Tenant> tenants_{};
+    std::deque<Tenant*> turns_{};
+    Tenant* last_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace waybill::engine

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "core/engine/machine.hpp"
+
+/// The slow look back: every few minutes all open work is compared with what memory accounts for.
+namespace waybill::engine {
+namespace {
+
+constexpr std::size_t kSuspectsMax = 1000;
+
+}  // namespace
+
+bool Machine::read_reconcile(ReadRequest& request) {
+    if (now_ >= next_reconcile_) {
+        next_reconcile_ = later(now_, config_.options.reconcile);
+        for (auto& [id, partition] : owned_) {
+            partition->reconcile_cursor = partition->scanned ? 0 : tail;
+        }
+        suspects_before_ = std::exchange(suspects_, {});
+    }
+    for (const auto& [id, partition] : owned_) {
+        if (partition->reconcile_cursor != tail) {
+            request.kind = ReadRequest::Kind::scan;
+            request.partition = id;
+            request.after = partition->reconcile_cursor;
+            reconcile_read_ = true;
+            return true;
+        }
+    }
+    // Suspects are looked at again as soon as a complete increment had the chance to bring them.
+    if (!suspects_.empty() && increment_since_suspects_) {
+        next_reconcile_ = now_;
+        return read_reconcile(request);
+    }
+    return false;
+}
+
+/// A row that memory cannot account for twice, with a complete increment in
+/// between, was lost track of: that is a bug, it is counted, and the row is taken in.
+void Machine::on_reconcile(const ReadRequest& request, ReadPage& page) {
+    Partition* partition = current(request.partition);
+    if (partition == nullptr) {
+        return;
+    }
+    for (Entry& entry : page.entries) {
+        if (is_known(*partition, entry)) {
+            continue;
+        }
+        const std::pair suspect{entry.partition, entry.sequence};
+        if (suspects_before_.contains(suspect)) {
+            ++reconciled_;
+            emit({.kind = Event::Kind::reconciled,
+                  .partition = suspect.first,
+                  .sequence = suspect.second});
+            load(*partition, entry, Via::forced);
+        } else if (suspects_.size() < kSuspectsMax) {
+            suspects_.insert(suspect);
+            increment_since_suspects_ = false;
+            increment_wanted_ = true;
+        }
+    }
+    partition->reconcile_cursor = page.more ? page.entries.back().sequence : tail;
+}
+
+bool Machine::is_known(const Partition& partition, const Entry& entry) const {
+    if (partition.works.contains(entry.sequence) || entry.parked || entry.message == nullptr ||
+        is_far(entry.due, entry.sequence)) {
+        return true;
+    }
+    const BoxState& box = *boxes_[partition.box];
+    const std::vector<Delivery> deliveries = route(box, entry);
+    const bool laned = box.box->options.lanes != Lanes::none && !entry.message->lane.empty();
+    const std::uint64_t lane_hash = laned ? hash_text(entry.message->lane) : 0;
+    return std::ranges::all_of(chains_of(deliveries), [&](std::uint32_t chain) {
+        if (!wants_chain(partition, entry, deliveries, chain, Via::due)) {
+            return true;  // behind, foreign, halted or finished
+        }
+        if (lane_hash == 0) {
+            return false;
+        }
+        const std::uint64_t key = lane_key(lane_hash, chain);
+        if (const auto* blocked = partition.blocked.find(key)) {
+            return blocked->head == entry.sequence ||
+                   (blocked->more && entry.sequence > blocked->head);
+        }
+        const auto lane = partition.lanes.find(key);
+        return lane != partition.lanes.end() && lane->second.skipped_from != 0 &&
+               entry.sequence >= lane->second.skipped_from;
+    });
+}
+
+}  // namespace waybill::engine

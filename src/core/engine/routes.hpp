@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/engine/engine.hpp"
+
+/// Which targets a message is for: the store's registry joined with the executors of this instance.
+namespace waybill::engine {
+
+/// A registered target of one box. Its index never changes while the engine lives.
+struct RouteTarget {
+    Target target{};
+    std::uint64_t number = 0;
+    /// Index into LocalBox::targets, or `no_executor`.
+    std::uint32_t local = 0;
+    /// Targets linked by `after` share a chain, and a chain shares one order per lane.
+    std::uint32_t chain = 0;
+    /// Removed from the registry: no message is for it any more.
+    bool forgotten = false;
+};
+
+inline constexpr std::uint32_t no_executor = UINT32_MAX;
+
+/// All routes of one box.
+class Routes {
+public:
+    explicit Routes(const LocalBox& box);
+
+    /// Replaces the registry. True if anything changed for messages that are already here.
+    bool update(std::span<const Target> registry);
+
+    const std::vector<RouteTarget>& targets() const { return targets_; }
+    std::uint32_t chains() const { return chains_; }
+    /// Some target of the chain has its executor here: only then is it worth keeping in memory.
+    bool chain_is_local(std::uint32_t chain) const { return chain_local_[chain]; }
+    /// By key or legacy key; UINT32_MAX if unknown.
+    std::uint32_t find(std::string_view key) const;
+    /// Index of the target that `target` runs after; UINT32_MAX for none.
+    std::uint32_t predecessor(std::uint32_t target) const { return predecessors_[target]; }
+
+private:
+    void link();
+
+    const LocalBox& box_;
+    std::vector<RouteTarget> targets_;
+    std::vector<std::uint32_t> predecessors_;
+    std::vector<bool> chain_local_;
+    std::uint32_t chains_ = 0;
+};
+
+}  // namespace waybill::engine

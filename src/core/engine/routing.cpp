@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "core/engine/machine.hpp"
+
+/// Which deliveries a row stands for, now and when the registry changes.
+namespace waybill::engine {
+namespace {
+
+constexpr std::size_t kForeignMax = 64;
+
+/// A requeue revives its target and all that had died because of it.
+bool is_requeued(const Routes& routes, const std::vector<std::string>& only, std::uint32_t target) {
+    for (std::size_t step = 0; target != UINT32_MAX && step <= routes.targets().size(); ++step) {
+        const Target& of = routes.targets()[target].target;
+        const bool named = std::ranges::any_of(only, [&](const std::string& key) {
+            return key == of.key || std::ranges::find(of.legacy_keys, key) != of.legacy_keys.end();
+        });
+        if (named) {
+            return true;
+        }
+        target = of.after_dead == AfterDead::block ? routes.predecessor(target) : UINT32_MAX;
+    }
+    return false;
+}
+
+}  // namespace
+
+/// Every registered target that wants the message, with what is already known of its delivery.
+std::vector<Delivery> Machine::route(const BoxState& box, const Entry& entry) const {
+    std::vector<Delivery> deliveries;
+    const std::vector<RouteTarget>& targets = box.routes.targets();
+    for (std::uint32_t index = 0; index < targets.size(); ++index) {
+        const RouteTarget& route = targets[index];
+        if (route.forgotten) {
+            continue;
+        }
+        const auto named = [&](std::string_view key) {
+            return key == route.target.key || std::ranges::find(route.target.legacy_keys, key) !=
+                                                  route.target.legacy_keys.end();
+        };
+        const auto known = std::ranges::find_if(entry.progress,
+                                                [&](const Progress& p) { return named(p.target); });
+        const bool wanted = entry.only.empty() ? matches(route.target.matcher, *entry.message)
+                                               : is_requeued(box.routes, entry.only, index);
+        if (!wanted && known == entry.progress.end()) {
+            continue;
+        }
+        Delivery delivery{.target = index, .chain = route.chain, .due = entry.message->not_before};
+        if (known != entry.progress.end()) {
+            delivery.state = known->state == Progress::State::done   ? Delivery::State::done
+                             : known->state == Progress::State::dead ? Delivery::State::dead
+                                                                     : Delivery::State::ready;
+            delivery.failures = known->failures;
+            delivery.due = std::max(delivery.due, known->due);
+            delivery.last_error = known->last_error;
+        }
+        deliveries.push_back(std::move(delivery));
+    }
+    return deliveries;
+}
+
+void Machine::note_foreign(Partition& partition, const BoxState& box,
+                           const std::vector<Delivery>& deliveries) {
+    for (const Delivery& delivery : deliveries) {
+        const RouteTarget& target = box.routes.targets()[delivery.target];
+        if (target.local == no_executor && !delivery.is_terminal() &&
+            partition.foreign.size() < kForeignMax &&
+            std::ranges::find(partition.foreign, target.number) == partition.foreign.end()) {
+            partition.foreign.push_back(target.number);
+        }
+    }
+}
+
+/// The registry changed while the work was in memory.
+void Machine::reroute(Work& work) {
+    const BoxState& box = box_of(work);
+    for (Delivery& delivery : work.deliveries) {
+        if (box.routes.targets()[delivery.target].forgotten &&
+            delivery.state == Delivery::State::ready) {
+            clear_timer(delivery);
+            delivery.state = Delivery::State::done;  // it counts no longer
+            mark_dirty(work);
+        }
+    }
+    Entry entry{.message = work.message, .only = work.only};
+    for (Delivery& fresh : route(box, entry)) {
+        const bool known = std::ranges::any_of(
+            work.deliveries, [&](const Delivery& d) { return d.target == fresh.target; });
+        if (!known && !work.collapsed) {
+            // A successor joins a chain that is attached already; a new chain is read by the scan.
+            fresh.attached = std::ranges::any_of(work.deliveries, [&](const Delivery& d) {
+                return d.chain == fresh.chain && d.attached;
+            });
+            work.deliveries.push_back(std::move(fresh));
+        }
+    }
+    note_foreign(*work.partition, box, work.deliveries);
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,238 @@
+#include <algorithm>
+
+#include "core/engine/machine.hpp"
+
+/// Making results durable, in batches, repeatably.
+namespace waybill::engine {
+
+using namespace std::chrono_literals;
+
+void Machine::mark_dirty(Work& work) {
+    if (work.settle == Work::Settle::sent) {
+        work.settle = Work::Settle::sent_and_dirty;
+    } else if (work.settle == Work::Settle::clean) {
+        work.settle = Work::Settle::dirty;
+        ++work.partition->unsettled;
+        dirty_.push_back(&work);
+    }
+}
+
+std::optional<SettleBatch> Machine::next_settle() {
+    if ((dirty_.empty() && answers_.empty()) || registry_stale_) {
+        return std::nullopt;
+    }
+    SettleBatch batch;
+    batch.registry_version = registry_version_;
+    std::vector<Work*> waiting;
+    const Partition* last = nullptr;
+    std::set<PartitionId> fenced;
+    const auto fence = [&](const Partition& partition) {
+        if (fenced.insert(partition.id).second) {
+            batch.fences.push_back({partition.id, partition.token});
+        }
+    };
+    while (!dirty_.empty() && sent_.size() < settle_limit_) {
+        Work& work = *dirty_.front();
+        dirty_.pop_front();
+        if (work.inline_running) {
+            waiting.push_back(&work);  // the inline transaction writes this row
+            continue;
+        }
+        if (work.partition != last) {
+            last = work.partition;
+            fence(*last);
+        }
+        batch.items.push_back(settlement_of(work));
+        work.settle = Work::Settle::sent;
+        sent_.push_back(&work);
+    }
+    dirty_.insert(dirty_.begin(), waiting.begin(), waiting.end());
+    for (CommandResult& answer : answers_) {
+        if (const Partition* partition = find_partition(answer.partition)) {
+            fence(*partition);
+            answers_sent_.push_back(answer);
+        }
+    }
+    answers_.clear();
+    batch.commands = answers_sent_;
+    if (batch.items.empty() && batch.commands.empty()) {
+        return std::nullopt;
+    }
+    return batch;
+}
+
+Settlement Machine::settlement_of(Work& work) {
+    const BoxOptions& options = box_of(work).box->options;
+    Settlement item{
+        .partition = work.partition->id, .sequence = work.sequence, .message = work.message->id};
+    bool any_dead = !work.letters.empty();
+    bool all_terminal = true;
+    for (Delivery& delivery : work.deliveries) {
+        all_terminal = all_terminal && delivery.is_terminal();
+        any_dead = any_dead || delivery.state == Delivery::State::dead;
+        delivery.sent = delivery.changed;
+        delivery.changed = false;
+    }
+    work.sent_finish = work.collapsed || (all_terminal && !work.halted && !work.parked);
+    work.sent_letters = static_cast<std::uint32_t>(work.letters.size());
+    work.sent_attempts = static_cast<std::uint32_t>(work.attempts.size());
+    item.finish = work.sent_finish;
+    item.drop_message =
+        work.collapsed || (item.finish && !any_dead && options.keep_done == Duration{});
+    item.dead = work.letters;
+    item.attempts = work.attempts;
+    if (!item.finish) {
+        for (const Delivery& delivery : work.deliveries) {
+            if (!delivery.sent) {
+                continue;
+            }
+            const auto state = delivery.state == Delivery::State::done   ? Progress::State::done
+                               : delivery.state == Delivery::State::dead ? Progress::State::dead
+                                                                         : Progress::State::ready;
+            item.progress.push_back({std::string(target_key(work, delivery)), state,
+                                     delivery.failures, delivery.due, delivery.last_error});
+        }
+        item.due = work.parked ? store_never : row_due(work);
+        item.halted = work.halted;
+        item.parked = work.parked;
+        item.strikes = work.strikes;
+        item.solo_epoch = work.solo_epoch;
+        item.requeues = work.requeues;
+    }
+    if (work.unstorable) {
+        const auto blank = [](std::string& text) { text = "(this text could not be stored)"; };
+        std::ranges::for_each(item.progress,
+                              [&](Progress& progress) { blank(progress.last_error); });
+        std::ranges::for_each(item.dead, [&](DeadLetter& letter) { blank(letter.reason); });
+        std::ranges::for_each(item.attempts, [&](Attempt& attempt) { blank(attempt.error); });
+    }
+    return item;
+}
+
+void Machine::on_settled(const SettleReply& reply) {
+    if (reply.registry_stale) {
+        registry_stale_ = true;  // until the next beat has brought it
+        next_beat_ = now_;
+        return unsend();
+    }
+    for (const PartitionId id : reply.lost) {
+        if (find_partition(id) != nullptr) {
+            drop_partition(id, Event::Kind::lost);
+        }
+    }
+    settle_limit_ = std::min<std::size_t>(settle_limit_ * 2, config_.options.settle_rows);
+    for (const CommandResult& answer : std::exchange(answers_sent_, {})) {
+        commands_seen_.erase(answer.id);
+    }
+    const std::vector<Work*> sent = std::exchange(sent_, {});
+    for (Work* work : sent) {
+        if (work != nullptr) {
+            settled(*work);
+        }
+    }
+}
+
+void Machine::settled(Work& work) {
+    if (work.settle == Work::Settle::sent_and_dirty) {
+        work.settle = Work::Settle::dirty;
+        dirty_.push_back(&work);
+    } else {
+        work.settle = Work::Settle::clean;
+        --work.partition->unsettled;
+    }
+    for (Delivery& delivery : work.deliveries) {
+        if (std::exchange(delivery.sent, false) && delivery.is_terminal()) {
+            const bool done = delivery.state == Delivery::State::done;
+            emit(done ? Event::Kind::done : Event::Kind::died, work, target_key(work, delivery),
+                 delivery.last_error);
+        }
+    }
+    work.letters.erase(work.letters.begin(), work.letters.begin() + work.sent_letters);
+    work.attempts.erase(work.attempts.begin(), work.attempts.begin() + work.sent_attempts);
+    if (work.sent_finish) {
+        emit(work.collapsed ? Event::Kind::collapsed : Event::Kind::finished, work);
+        return remove(work);
+    }
+    if (work.parked) {
+        emit(Event::Kind::parked, work);
+        return remove(work);
+    }
+    if (&work == solo_ && work.settle == Work::Settle::clean) {
+        return launch_solo();
+    }
+    go_on(work);
+}
+
+/// What is durable now makes the next step possible.
+void Machine::go_on(Work& work) {
+    std::vector<std::uint32_t> chains;
+    for (const Delivery& delivery : work.deliveries) {
+        if (delivery.attached && std::ranges::find(chains, delivery.chain) == chains.end()) {
+            chains.push_back(delivery.chain);
+        }
+    }
+    for (const std::uint32_t chain : chains) {
+        if (chain_is_halted(work, chain)) {
+            emit(Event::Kind::halted, work);
+            block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence);
+            detach(work, chain);
+        } else if (!chain_is_open(work, chain)) {
+            detach(work, chain);
+        } else {
+            advance(work, chain);
+        }
+    }
+    if (is_far(row_due(work), work.sequence) && is_evictable(work)) {
+        evict(work);
+        return;
+    }
+    retire(work);
+}
+
+void Machine::settle_failed(const Failure& failure) {
+    emit({.kind = Event::Kind::settle_failed, .text = failure.text});
+    const auto size = static_cast<std::size_t>(
+        std::ranges::count_if(sent_, [](const Work* w) { return w != nullptr; }));
+    if (failure.reaction == Reaction::bad_data) {
+        // Halve until the culprit is alone, then leave its texts out: one bad outcome must not hold
+        // up the others.
+        settle_limit_ = std::max<std::size_t>(1, size / 2);
+        if (size == 1) {
+            Work& culprit =
+                **std::ranges::find_if(sent_, [](const Work* w) { return w != nullptr; });
+            if (culprit.unstorable) {
+                channel_after_ = now_ + 1s;
+            }
+            culprit.unstorable = true;
+            emit(Event::Kind::settle_unstorable, culprit);
+        }
+        if (size == 0) {
+            for (CommandResult& answer : answers_sent_) {
+                answer.text = "(this text could not be stored)";
+            }
+        }
+    }
+    unsend();
+}
+
+/// Back to the front of the queue, in the same order; values are absolute, so sending them again
+/// after an unknown answer is safe.
+void Machine::unsend() {
+    for (auto it = sent_.rbegin(); it != sent_.rend(); ++it) {
+        if (*it == nullptr) {
+            continue;
+        }
+        Work& work = **it;
+        for (Delivery& delivery : work.deliveries) {
+            delivery.changed = delivery.changed || delivery.sent;
+            delivery.sent = false;
+        }
+        work.settle = Work::Settle::dirty;
+        dirty_.push_front(&work);
+    }
+    sent_.clear();
+    answers_.insert(answers_.begin(), answers_sent_.begin(), answers_sent_.end());
+    answers_sent_.clear();
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,242 @@
+#include <algorithm>
+
+#include "core/engine/machine.hpp"
+
+/// What may start, in fair turns, within every limit.
+namespace waybill::engine {
+
+void Machine::push_ready(Work& work, std::uint32_t delivery) {
+    Delivery& of = work.deliveries[delivery];
+    of.queued = true;
+    ++work.queued;
+    ++work.partition->waiting;
+    TargetState& target = box_of(work).targets[of.target];
+    target.ready.push(work, delivery);
+    if (!target.in_rotation) {
+        target.in_rotation = true;
+        rotation_.emplace_back(work.partition->box, of.target);
+    }
+}
+
+void Machine::start_runs() {
+    rate_tick_ = local_never;
+    const std::uint32_t limit = in_flight_limit();
+    const bool fused = limit != UINT32_MAX;
+    if (fused != was_fused_) {
+        was_fused_ = fused;
+        emit({.kind = Event::Kind::fused, .count = fused ? limit : 0});
+    }
+    if (!may_start()) {
+        return;
+    }
+    std::size_t fruitless = 0;
+    while (fruitless < rotation_.size() && in_flight_ < limit) {
+        const auto [box, index] = rotation_.front();
+        rotation_.pop_front();
+        const bool started = start_one(box, index, limit);
+        TargetState& target = boxes_[box]->targets[index];
+        target.in_rotation = !target.ready.empty();
+        if (target.in_rotation) {
+            rotation_.emplace_back(box, index);
+        }
+        fruitless = started ? 0 : fruitless + 1;
+    }
+}
+
+bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint32_t limit) {
+    BoxState& box = *boxes_[box_index];
+    TargetState& target = box.targets[index];
+    const std::uint32_t local = box.routes.targets()[index].local;
+    const bool solo = limit == 1;
+    if (box.paused || local == no_executor || (solo && (in_flight_ > 0 || solo_ != nullptr))) {
+        return false;
+    }
+    const TargetOptions& options = box.box->targets[local].options;
+    if (!has_room(box, target, options) || !take_rate_token(target, options, box.live)) {
+        return false;
+    }
+    while (!target.ready.empty()) {
+        const ReadyQueue::Item item = target.ready.pop();
+        if (!still_startable(item)) {
+            continue;
+        }
+        if (solo) {
+            begin_solo(*item.work, item.delivery);
+            return true;
+        }
+        std::vector<ReadyQueue::Item> items{item};
+        if (options.calls == Calls::batch) {
+            extend_batch(options, target.ready, items);
+        }
+        launch(box_index, index, std::move(items));
+        return true;
+    }
+    target.tokens += 1.0;  // nothing started after all
+    return false;
+}
+
+bool Machine::has_room(const BoxState& box, const TargetState& target,
+                       const TargetOptions& options) const {
+    if (box.running >= box.box->options.concurrency) {
+        return false;
+    }
+    return options.concurrency == 0 ||
+           target.running < std::max<std::uint32_t>(1, options.concurrency / box.live);
+}
+
+/// A token bucket of a tenth of a second, so that a limit holds over any second.
+bool Machine::take_rate_token(TargetState& target, const TargetOptions& options,
+                              std::uint32_t live) {
+    if (options.rate <= 0.0) {
+        target.tokens = 1.0;
+        return true;
+    }
+    const double rate = options.rate / static_cast<double>(live);
+    const double elapsed = std::chrono::duration<double>(now_ - target.refilled_at).count();
+    target.tokens = std::min(1.0 + rate * 0.1, target.tokens + std::max(0.0, elapsed) * rate);
+    target.refilled_at = now_;
+    if (target.tokens < 1.0) {
+        const double wait = (1.0 - target.tokens) / rate;
+        rate_tick_ = std::min(
+            rate_tick_, now_ + std::chrono::ceil<Duration>(std::chrono::duration<double>(wait)));
+        return false;
+    }
+    target.tokens -= 1.0;
+    return true;
+}
+
+/// Takes the item out of the books of the ready queue; true if what made it ready still holds.
+bool Machine::still_startable(const ReadyQueue::Item& item) {
+    Work& work = *item.work;
+    --work.queued;
+    if (work.gone) {
+        if (work.queued == 0) {
+            delete &work;
+        }
+        return false;
+    }
+    Delivery& delivery = work.deliveries[item.delivery];
+    delivery.queued = false;
+    --work.partition->waiting;
+    if (work.collapsed || delivery.state != Delivery::State::ready || !delivery.attached ||
+        delivery.changed || delivery.sent || delivery.due > store_now() ||
+        !predecessor_done(work, delivery) || !may_run(work, delivery)) {
+        return false;
+    }
+    collapse_if_pointless(work);
+    return !work.collapsed;
+}
+
+/// More messages of the same type: the following ones of its lane, or others without a lane. One
+/// that failed before goes alone, so that a poison cannot take a batch with it for ever.
+void Machine::extend_batch(const TargetOptions& options, ReadyQueue& ready,
+                           std::vector<ReadyQueue::Item>& items) {
+    const Work& first = *items.front().work;
+    const Delivery& head = first.deliveries[items.front().delivery];
+    const auto alike = [&](const Work& work, std::uint32_t index) {
+        return work.partition == first.partition && work.message->type == first.message->type &&
+               work.deliveries[index].failures == 0;
+    };
+    if (head.failures > 0) {
+        return;
+    }
+    if (first.lane_hash == 0) {
+        ReadyQueue::Item item;
+        const auto accept = [&](const ReadyQueue::Item& next) {
+            return next.work->gone ||
+                   (next.work->lane_hash == 0 && alike(*next.work, next.delivery));
+        };
+        while (items.size() < options.batch_max && ready.pop_more(item, accept)) {
+            if (still_startable(item)) {
+                items.push_back(item);
+            }
+        }
+        return;
+    }
+    const Routes& routes = box_of(first).routes;
+    const bool alone_in_chain =
+        std::ranges::count_if(routes.targets(), [&](const RouteTarget& target) {
+            return target.chain == head.chain && !target.forgotten;
+        }) == 1;
+    const Lane& lane = first.partition->lanes.at(lane_key(first.lane_hash, head.chain));
+    for (std::size_t i = 1;
+         alone_in_chain && i < lane.queue.size() && items.size() < options.batch_max; ++i) {
+        Work& work = *lane.queue[i];
+        const auto found = std::ranges::find_if(
+            work.deliveries, [&](const Delivery& other) { return other.target == head.target; });
+        if (found == work.deliveries.end() || found->state != Delivery::State::ready ||
+            found->changed || found->sent || found->due > store_now() || work.collapsed) {
+            return;
+        }
+        const auto index = static_cast<std::uint32_t>(found - work.deliveries.begin());
+        if (!alike(work, index)) {
+            return;
+        }
+        items.push_back({&work, index});
+    }
+}
+
+/// The mark that it runs alone must be durable before it runs.
+void Machine::begin_solo(Work& work, std::uint32_t delivery) {
+    solo_ = &work;
+    solo_delivery_ = delivery;
+    work.solo_epoch = work.partition->token.epoch;
+    mark_dirty(work);
+}
+
+void Machine::launch_solo() {
+    Work& work = *solo_;
+    const std::uint32_t index = solo_delivery_;
+    solo_ = nullptr;
+    const Delivery& delivery = work.deliveries[index];
+    if (may_start() && in_flight_ == 0 && delivery.state == Delivery::State::ready &&
+        delivery.attached && may_run(work, delivery)) {
+        launch(work.partition->box, delivery.target, {{&work, index}});
+        return;
+    }
+    work.solo_epoch = 0;
+    mark_dirty(work);
+}
+
+void Machine::launch(std::uint32_t box_index, std::uint32_t index,
+                     std::vector<ReadyQueue::Item> items) {
+    BoxState& box = *boxes_[box_index];
+    TargetState& target = box.targets[index];
+    const RouteTarget& route = box.routes.targets()[index];
+    const TargetOptions& options = box.box->targets[route.local].options;
+    Partition& partition = *items.front().work->partition;
+    RunState run{.box = box_index,
+                 .target = index,
+                 .partition = partition.id,
+                 .started_at = now_,
+                 .deadline = later(now_, options.timeout)};
+    Run command{.id = ++last_run_,
+                .box = box_index,
+                .target = route.local,
+                .fence = {partition.id, partition.token},
+                .deadline = run.deadline};
+    for (const ReadyQueue::Item& item : items) {
+        Work& work = *item.work;
+        Delivery& delivery = work.deliveries[item.delivery];
+        delivery.state = Delivery::State::running;
+        ++work.running;
+        work.inline_running = options.calls == Calls::inline_single;
+        if (work.lane_hash != 0) {
+            run.lane = lane_key(work.lane_hash, delivery.chain);
+            ++partition.lanes.at(run.lane).running;
+        }
+        run.parts.push_back({&work, item.delivery, work.sequence});
+        command.items.push_back(
+            {work.message, work.sequence, delivery.failures + 1, work.requeues});
+        emit(Event::Kind::started, work, route.target.key, {}, delivery.failures + 1);
+    }
+    ++in_flight_;
+    ++box.running;
+    ++target.running;
+    ++partition.running;
+    target.deadlines.emplace_back(run.deadline, command.id);
+    runs_.emplace(command.id, std::move(run));
+    commands_.runs.push_back(std::move(command));
+}
+
+}  // namespace waybill::engine

@@ -1,0 +1,194 @@
+#include <algorithm>
+
+#include "core/engine/machine.hpp"
+
+/// A bound on memory: what cannot run soon waits in the store, and something small remembers why.
+namespace waybill::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Work that is due this soon is not worth sending away.
+constexpr Duration kSoon = 1s;
+/// Looking for things to send away costs time: not more often than this.
+constexpr Duration kReliefPause = 20ms;
+
+}  // namespace
+
+bool Machine::has_room_for(std::uint32_t bytes) const {
+    return window_used_ + blocked_bytes() + bytes <= config_.options.window_bytes;
+}
+
+std::uint64_t Machine::blocked_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& [id, partition] : owned_) {
+        bytes += partition->blocked.bytes();
+    }
+    return bytes;
+}
+
+bool Machine::is_far(StoreTime due, Sequence sequence) const {
+    return due > due_horizon_ || (due == due_horizon_ && sequence > due_after_);
+}
+
+bool Machine::is_quiet(const Work& work) const {
+    return work.settle == Work::Settle::clean && work.running == 0 && &work != solo_;
+}
+
+void Machine::charge(Work& work, std::uint32_t chain, bool add) {
+    std::uint64_t& bytes = box_of(work).chain_bytes[chain];
+    bytes = add ? bytes + work.bytes : bytes - work.bytes;
+}
+
+void Machine::relieve() {
+    if (now_ < next_relief_) {
+        return;
+    }
+    next_relief_ = now_ + kReliefPause;
+    evict_far();
+    if (window_used_ > config_.options.window_bytes / 4 * 3) {
+        trim_lanes();
+    }
+    if (window_used_ > config_.options.window_bytes / 4 * 3) {
+        rewind_largest_chain();
+    }
+}
+
+/// The furthest due times leave first; the horizon comes nearer and brings them back in time.
+void Machine::evict_far() {
+    const std::uint64_t enough = config_.options.window_bytes / 2;
+    std::vector<Work*> leaving;
+    std::uint64_t freed = 0;
+    StoreTime horizon = due_horizon_;
+    for (auto it = timers_.rbegin(); it != timers_.rend() && window_used_ - freed > enough; ++it) {
+        if (it->first.first <= store_now() + kSoon) {
+            break;
+        }
+        Work* work = it->second.first;
+        if (is_evictable(*work) && row_due(*work) == it->first.first &&
+            std::ranges::find(leaving, work) == leaving.end()) {
+            leaving.push_back(work);
+            freed += work->bytes;
+            horizon = std::min(horizon, row_due(*work) - 1us);
+        }
+    }
+    if (leaving.empty()) {
+        return;
+    }
+    due_horizon_ = horizon;
+    due_after_ = tail;
+    for (Work* work : leaving) {
+        evict(*work);
+    }
+}
+
+/// All that is open of it waits for its time, here: the store's due time can stand for it.
+bool Machine::is_evictable(const Work& work) const {
+    if (!is_quiet(work) || work.queued > 0 || (work.halted && !work.deliveries.empty())) {
+        return false;
+    }
+    const bool laned = work.lane_hash != 0 && work.entered;
+    if (laned && blocked_bytes() > config_.options.window_bytes / 2) {
+        return false;
+    }
+    return std::ranges::all_of(work.deliveries, [&](const Delivery& delivery) {
+        return delivery.is_terminal() ||
+               (delivery.attached &&
+                (delivery.due > store_now() || !predecessor_is_terminal(work, delivery)));
+    });
+}
+
+void Machine::evict(Work& work) {
+    const bool blocks =
+        work.lane_hash != 0 && work.entered && box_of(work).box->options.lanes == Lanes::strict;
+    std::vector<std::uint32_t> chains;
+    for (const Delivery& delivery : work.deliveries) {
+        if (delivery.attached && std::ranges::find(chains, delivery.chain) == chains.end()) {
+            chains.push_back(delivery.chain);
+        }
+    }
+    for (const std::uint32_t chain : chains) {
+        if (blocks && chain_is_open(work, chain)) {
+            block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence);
+        }
+        detach(work, chain);
+    }
+    retire(work);
+}
+
+/// Behind a head that backs off nothing can run: the rest of such lanes leaves.
+void Machine::trim_lanes() {
+    for (auto& [id, partition] : owned_) {
+        if (boxes_[partition->box]->box->options.lanes != Lanes::strict) {
+            continue;
+        }
+        std::vector<std::uint64_t> keys;
+        for (const auto& [key, lane] : partition->lanes) {
+            if (lane.queue.size() > 1 && lane.running == 0 &&
+                row_due(*lane.queue.front()) > store_now()) {
+                keys.push_back(key);
+            }
+        }
+        for (const std::uint64_t key : keys) {
+            const std::vector<Work*> queue = partition->lanes.at(key).queue;
+            for (std::size_t i = queue.size() - 1; i > 0 && is_quiet(*queue[i]); --i) {
+                for (const Delivery& delivery : queue[i]->deliveries) {
+                    if (lane_key(queue[i]->lane_hash, delivery.chain) == key) {
+                        partition->lanes.at(key).skipped_from = queue[i]->sequence;
+                        detach(*queue[i], delivery.chain);
+                        break;
+                    }
+                }
+                retire(*queue[i]);
+            }
+        }
+    }
+}
+
+/// One chain has taken the memory of the others (a slow endpoint, a paused box): its youngest half
+/// leaves, and it catches up from the store in its own time.
+void Machine::rewind_largest_chain() {
+    std::uint32_t box_index = 0;
+    std::uint32_t chain = 0;
+    std::uint64_t most = 0;
+    std::uint32_t users = 0;
+    for (std::uint32_t b = 0; b < boxes_.size(); ++b) {
+        for (std::uint32_t c = 0; c < boxes_[b]->chain_bytes.size(); ++c) {
+            users += boxes_[b]->chain_bytes[c] > 0 ? 1 : 0;
+            if (boxes_[b]->chain_bytes[c] > most) {
+                most = boxes_[b]->chain_bytes[c];
+                box_index = b;
+                chain = c;
+            }
+        }
+    }
+    if (users < 2 || most < config_.options.window_bytes / 4) {
+        return;
+    }
+    for (auto& [id, partition] : owned_) {
+        if (partition->box != box_index) {
+            continue;
+        }
+        std::vector<Work*> works;
+        for (const auto& [sequence, work] : partition->works) {
+            if (is_quiet(*work) && std::ranges::any_of(work->deliveries, [&](const Delivery& d) {
+                    return d.chain == chain && d.attached;
+                })) {
+                works.push_back(work.get());
+            }
+        }
+        std::ranges::sort(works, std::greater{}, &Work::sequence);
+        works.resize(works.size() / 2);
+        for (Work* work : works) {
+            if (partition->cursors[chain] == tail) {
+                emit({.kind = Event::Kind::behind, .partition = id, .count = chain});
+            }
+            partition->cursors[chain] = std::min(partition->cursors[chain], work->sequence - 1);
+            detach(*work, chain);
+            retire(*work);
+        }
+    }
+}
+
+}  // namespace waybill::engine
