@@ -1,0 +1,238 @@
+#include "simulation/sim_store.hpp"
+
+#include <algorithm>
+
+#include "waybill/slot.hpp"
+
+/// Publishing, operators, failover. Owning is in sim_owning.cpp, reading in sim_reading.cpp, settling
+/// in sim_settling.cpp.
+namespace waybill::sim {
+
+SimStore::TxId SimStore::begin_tx(std::int32_t instance) {
+    const TxId tx = next_tx_++;
+    transactions_[tx] = {.xid = db_.next_xid++, .instance = instance};
+    return tx;
+}
+
+Sequence SimStore::draw_sequence() {
+    if (is(Mutation::row_id_reuse)) {
+        Sequence newest = 0;
+        for (const auto& [partition, rows] : db_.open) {
+            if (!rows.empty()) newest = std::max(newest, rows.rbegin()->first);
+        }
+        for (const auto& [id, tx] : transactions_) {
+            for (const OpenRow& row : tx.rows) newest = std::max(newest, row.entry.sequence);
+        }
+        db_.next_sequence = newest + 1;
+    }
+    const Sequence sequence = db_.next_sequence++;
+    witness_.on_sequence(sequence);
+    return sequence;
+}
+
+std::string SimStore::dedup_name(const Append& item) const {
+    const std::string& scope = is(Mutation::dedup_without_scope) ? item.message->box : item.dedup_scope;
+    return scope + "/" + item.message->dedup_key;
+}
+
+const DedupRow* SimStore::find_key(const Transaction& own, const std::string& name,
+                                   bool& is_held) const {
+    if (const auto mine = own.keys.find(name); mine != own.keys.end()) return &mine->second;
+    for (const auto& [id, tx] : transactions_) {
+        const auto other = tx.keys.find(name);
+        if (other == tx.keys.end() || &tx == &own) continue;
+        if (is(Mutation::duplicate_of_uncommitted)) return &other->second;
+        is_held = true;
+    }
+    const auto stored = db_.dedup.find(name);
+    const bool is_there = stored != db_.dedup.end() && stored->second.until > clock(now_);
+    return is_there ? &stored->second : nullptr;
+}
+
+std::optional<AppendResult> SimStore::append(TxId tx, const Append& item) {
+    const auto found = transactions_.find(tx);
+    if (found == transactions_.end()) return std::nullopt;
+    Transaction& transaction = found->second;
+    if (!item.message->dedup_key.empty()) {
+        const std::string name = dedup_name(item);
+        bool is_held = false;
+        if (const DedupRow* first = find_key(transaction, name, is_held)) {
+            using enum AppendResult::Status;
+            const auto letter = db_.dead.lower_bound({first->first, ""});
+            return AppendResult{
+                .status = first->body_hash == item.body_hash ? duplicate : conflict,
+                .id = first->first,
+                .first_is_dead = letter != db_.dead.end() && letter->first.first == first->first};
+        }
+        if (is_held) return std::nullopt;
+        const Duration window =
+            is(Mutation::dedup_expires_early) ? item.dedup_window / 64 : item.dedup_window;
+        transaction.keys[name] = {.first = item.message->id,
+                                  .body_hash = item.body_hash,
+                                  .until = later(clock(now_), window)};
+    }
+    auto message = std::make_shared<Message>(*item.message);
+    message->sequence = draw_sequence();
+    OpenRow row{.stamp = transaction.xid, .begun = now_};
+    row.entry.partition = db_.partition_of(*message);
+    row.entry.sequence = message->sequence;
+    row.entry.due = message->not_before;
+    row.entry.message = message;
+    transaction.rows.push_back(row);
+    return AppendResult{
+        .id = message->id, .sequence = message->sequence, .partition = row.entry.partition};
+}
+
+void SimStore::commit_row(OpenRow row) {
+    row.committed = now_;
+    db_.messages[row.entry.message->id] = row.entry.message;
+    db_.finished.erase(row.entry.message->id);
+    db_.insert_open(row);
+    witness_.on_committed(row);
+}
+
+bool SimStore::commit_tx(TxId tx) {
+    const auto found = transactions_.find(tx);
+    if (found == transactions_.end()) return false;
+    const Transaction done = std::move(found->second);
+    transactions_.erase(found);
+    for (const auto& [name, key] : done.keys) db_.dedup[name] = key;
+    for (const OpenRow& row : done.rows) commit_row(row);
+    return true;
+}
+
+void SimStore::rollback_tx(TxId tx) {
+    const auto found = transactions_.find(tx);
+    if (found == transactions_.end()) return;
+    const Transaction gone = std::move(found->second);
+    transactions_.erase(found);
+    if (!is(Mutation::rollback_leaves_rows)) return;
+    for (OpenRow row : gone.rows) {
+        row.committed = now_;
+        db_.messages[row.entry.message->id] = row.entry.message;
+        db_.insert_open(row);
+    }
+}
+
+void SimStore::declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) {
+    for (const BoxDeclaration& box : boxes) {
+        if (db_.boxes.contains(box.name)) continue;
+        const std::uint32_t count = box.options.partitions == 0 ? 4 : box.options.partitions;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const PartitionId id = db_.next_partition++;
+            db_.partitions[id] = {.id = id,
+                                  .box = box.name,
+                                  .first_slot = slot_count * i / count,
+                                  .last_slot = slot_count * (i + 1) / count - 1};
+            db_.boxes[box.name].push_back(id);
+        }
+    }
+    bool is_changed = false;
+    for (const Target& target : targets) {
+        const auto known = std::find_if(db_.registry.begin(), db_.registry.end(), [&](const Target& t) {
+            return t.box == target.box && t.key == target.key;
+        });
+        if (known == db_.registry.end()) {
+            db_.registry.push_back(target);
+            is_changed = true;
+        } else if (*known != target) {
+            *known = target;
+            is_changed = true;
+        }
+    }
+    if (is_changed) ++db_.registry_version;
+}
+
+bool SimStore::requeue(const Uuid& message, const std::string& target) {
+    const auto found = db_.dead.find({message, target});
+    if (found == db_.dead.end()) return false;
+    const DeadLetter letter = found->second;
+    const MessagePtr body = db_.messages.at(message);
+    const PartitionId partition = db_.partition_of(*body);
+    // A successor that died with it comes back with it.
+    std::vector<std::string> revived{target};
+    for (std::size_t i = 0; i < revived.size(); ++i) {
+        for (const Target& next : db_.registry) {
+            const auto other = db_.dead.find({message, next.key});
+            if (next.box == body->box && next.after == revived[i] && other != db_.dead.end()) {
+                revived.push_back(next.key);
+            }
+        }
+    }
+    OpenRow* head = db_.find_open(partition, letter.sequence);
+    if (head != nullptr && head->entry.halted) {
+        ++head->entry.requeues;
+        for (const std::string& key : revived) {
+            const std::uint64_t id = db_.next_command++;
+            db_.commands[id].command = {.id = id,
+                                        .partition = partition,
+                                        .kind = Command::Kind::resume,
+                                        .message = message,
+                                        .sequence = letter.sequence,
+                                        .target = key};
+            db_.dead.erase({message, key});
+            witness_.on_dead_removed({message, key});
+            witness_.on_resume_promised({message, key});
+        }
+        return true;
+    }
+    OpenRow row{.stamp = db_.next_xid++, .begun = now_};
+    row.entry.partition = partition;
+    row.entry.message = body;
+    row.entry.only = revived;
+    row.entry.requeues = letter.requeues + 1;
+    for (const std::string& key : revived) {
+        db_.dead.erase({message, key});
+        witness_.on_dead_removed({message, key});
+    }
+    if (is(Mutation::requeue_loses)) return true;
+    row.entry.sequence = draw_sequence();
+    commit_row(row);
+    return true;
+}
+
+bool SimStore::discard(const Uuid& message, const std::string& target) {
+    if (db_.dead.erase({message, target}) == 0) return false;
+    witness_.on_dead_removed({message, target});
+    return true;
+}
+
+std::uint64_t SimStore::command(Command command) {
+    const auto message = db_.messages.find(command.message);
+    if (message == db_.messages.end() || !db_.has_open(command.message)) return 0;
+    command.id = db_.next_command++;
+    command.partition = db_.partition_of(*message->second);
+    db_.commands[command.id] = {.command = command};
+    return command.id;
+}
+
+void SimStore::pause(const std::string& box, bool paused) {
+    if (paused) {
+        db_.paused.insert(box);
+    } else {
+        db_.paused.erase(box);
+    }
+}
+
+void SimStore::expire_open(Duration age) {
+    if (!is(Mutation::open_work_expires)) return;
+    for (auto& [partition, rows] : db_.open) {
+        for (auto row = rows.begin(); row != rows.end();) {
+            const auto next = std::next(row);
+            if (now_ - row->second.committed > age) db_.erase_open(partition, row->first);
+            row = next;
+        }
+    }
+}
+
+void SimStore::promote() {
+    const Database lost = std::move(db_);
+    db_ = standby_;
+    ++timeline_;
+    transactions_.clear();
+    locks_.clear();
+    liveness_.clear();
+    witness_.on_promoted(lost);
+}
+
+}  // namespace waybill::sim
