@@ -1,6 +1,8 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -140,8 +142,13 @@ public:
     /// `box` may be left out when there is only one.
     AppendResult append(Message message);
     /// All or none.
-    std::vector<AppendResult> append(std::vector<Message> messages);
     std::vector<AppendResult> append(std::span<const Message> messages);
+    std::vector<AppendResult> append(std::initializer_list<Message> messages);
+    /// All or none; the bodies are moved. A template only so that braces always mean one message.
+    template <std::same_as<std::vector<Message>> Messages>
+    std::vector<AppendResult> append(Messages messages) {
+        return append_moved(std::move(messages));
+    }
 
     /// Begins to own and to handle; returns at once. Any number of times, after each stop().
     void start();
@@ -171,6 +178,8 @@ public:
 
 private:
     friend class Box;
+    std::vector<AppendResult> append_moved(std::vector<Message> messages);
+
     std::unique_ptr<Parts> parts_;
 };
 

@@ -51,14 +51,18 @@ Append Waybill::Parts::prepare(Message message) {
 AppendResult Waybill::append(Message message) {
     std::vector<Message> one;
     one.push_back(std::move(message));
-    return append(std::move(one)).front();
+    return append_moved(std::move(one)).front();
 }
 
 std::vector<AppendResult> Waybill::append(std::span<const Message> messages) {
-    return append(std::vector<Message>(messages.begin(), messages.end()));
+    return append_moved({messages.begin(), messages.end()});
 }
 
-std::vector<AppendResult> Waybill::append(std::vector<Message> messages) {
+std::vector<AppendResult> Waybill::append(std::initializer_list<Message> messages) {
+    return append_moved(messages);
+}
+
+std::vector<AppendResult> Waybill::append_moved(std::vector<Message> messages) {
     parts_->declare_once();
     std::vector<Append> items;
     items.reserve(messages.size());

@@ -31,6 +31,12 @@ struct Heap {
     std::vector<std::uint64_t> numbers;
     std::atomic<std::size_t> next{0};
 
+    /// Nobody will claim them: dropping a completion answers "released".
+    void release_rest() {
+        for (std::size_t i = next.fetch_add(1); i < jobs.size(); i = next.fetch_add(1)) {
+            const Job released = std::move(jobs[i]);
+        }
+    }
     std::size_t claimed() const {
         return std::min(next.load(std::memory_order_relaxed), jobs.size());
     }
@@ -197,11 +203,16 @@ HandlerPool::HandlerPool(PoolOptions options, Clock& clock)
 }
 
 HandlerPool::~HandlerPool() {
+    std::deque<std::shared_ptr<Heap>> left;
     {
         std::unique_lock lock{state_->mutex};
         state_->stopping = true;
-        state_->heaps.clear();
+        left.swap(state_->heaps);
         state_->work.notify_all();
+    }
+    for (const auto& heap : left) heap->release_rest();
+    {
+        std::unique_lock lock{state_->mutex};
         state_->ended.wait_for(lock, kGrace, [this] { return state_->alive == 0; });
     }
     for (const auto& worker : workers_) {

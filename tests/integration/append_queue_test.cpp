@@ -1,0 +1,190 @@
+#include "core/runtime/append_queue.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "core/runtime/system_random.hpp"
+#include "support/background.hpp"
+#include "support/gate.hpp"
+#include "support/run_together.hpp"
+#include "support/store_decorator.hpp"
+#include "waybill/append.hpp"
+#include "waybill/memory.hpp"
+#include "waybill/system.hpp"
+
+namespace waybill::runtime {
+namespace {
+
+using Status = AppendResult::Status;
+
+/// Counts commits; can be made to wait, or to fail.
+class BatchStore final : public test::StoreDecorator {
+public:
+    using StoreDecorator::StoreDecorator;
+    std::vector<AppendResult> append(std::span<const Append> batch) override {
+        ++batches;
+        if (gate) gate->pass();
+        if (const auto reaction = fault ? fault(batch) : std::nullopt) {
+            throw StoreError{*reaction, "injected"};
+        }
+        return StoreDecorator::append(batch);
+    }
+    std::atomic<int> batches{0};
+    std::shared_ptr<test::Gate> gate{};
+    std::function<std::optional<Reaction>(std::span<const Append>)> fault{};
+};
+
+class AppendQueueTest : public testing::Test {
+protected:
+    AppendQueueTest() { memory->declare(std::vector<BoxDeclaration>{{"orders"}}, {}); }
+
+    static Append item(const std::string& body, const std::string& key = {}) {
+        Message message{.box = "orders", .type = "t", .body = body, .dedup_key = key};
+        message.id = random_uuid(thread_random());
+        return {.message = std::make_shared<const Message>(std::move(message)),
+                .dedup_scope = "orders",
+                .body_hash = body};
+    }
+    static bool has_bad(std::span<const Append> batch) {
+        return std::ranges::any_of(batch, [](const Append& a) { return a.message->body == "bad"; });
+    }
+
+    std::unique_ptr<memory::MemoryStore> memory = memory::open();
+    BatchStore store{*memory};
+};
+
+TEST_F(AppendQueueTest, CallersThatWaitWhileOneBatchIsStoredAreTheNextBatch) {
+    AppendQueue queue{store, {}};
+    store.gate = std::make_shared<test::Gate>();
+    std::atomic<int> fresh{0};
+    test::Background opener{[&](std::stop_token) {
+        store.gate->wait_for_arrivals(1);
+        store.gate->open();
+    }};
+
+    test::run_together(64, [&](int i) {
+        const auto results = queue.append({item(std::to_string(i))});
+        if (results.front().status == Status::fresh) ++fresh;
+    });
+
+    EXPECT_EQ(fresh, 64);
+    EXPECT_LT(store.batches, 64);
+    EXPECT_EQ(memory->count({}), 64U);
+}
+
+TEST_F(AppendQueueTest, EachCallerGetsItsOwnAnswers) {
+    AppendQueue queue{store, {}};
+
+    test::run_together(64, [&](int i) {
+        for (int round = 0; round < 20; ++round) {
+            const std::vector<Append> items{item("a"), item("b", std::to_string(i))};
+            const auto results = queue.append(items);
+            ASSERT_EQ(results.size(), 2U);
+            EXPECT_EQ(results[0].id, items[0].message->id);
+            EXPECT_EQ(results[1].status, round == 0 ? Status::fresh : Status::duplicate);
+        }
+    });
+}
+
+TEST_F(AppendQueueTest, StrangersInABatchDoNotShareFate) {
+    AppendQueue queue{store, {}};
+    store.fault = [](std::span<const Append> batch) -> std::optional<Reaction> {
+        if (has_bad(batch)) return Reaction::bad_data;
+        return std::nullopt;
+    };
+    std::atomic<int> fresh{0};
+    std::atomic<int> refused{0};
+
+    test::run_together(32, [&](int i) {
+        try {
+            queue.append({item(i % 8 == 0 ? "bad" : "good")});
+            ++fresh;
+        } catch (const StoreError& error) {
+            EXPECT_EQ(error.reaction(), Reaction::bad_data);
+            ++refused;
+        }
+    });
+
+    EXPECT_EQ(fresh, 28);
+    EXPECT_EQ(refused, 4);
+}
+
+TEST_F(AppendQueueTest, WhatMayWorkAtOnceIsTriedAgain) {
+    AppendQueue queue{store, {}};
+    int failures = 2;
+    store.fault = [&](std::span<const Append>) -> std::optional<Reaction> {
+        if (failures-- > 0) return Reaction::reconnect;
+        return std::nullopt;
+    };
+
+    EXPECT_EQ(queue.append({item("x")}).front().status, Status::fresh);
+}
+
+TEST_F(AppendQueueTest, ALostAnswerIsUnknownAndNothingIsHandedOver) {
+    AppendQueue queue{store, {}};
+    const auto mailbox = std::make_shared<Mailbox>(100);
+    queue.hand_over_to(mailbox);
+    store.fault = [](std::span<const Append>) { return Reaction::find_out; };
+    const Append sent = item("x");
+
+    const auto results = queue.append({sent});
+
+    EXPECT_EQ(results.front().status, Status::unknown);
+    EXPECT_EQ(results.front().id, sent.message->id);
+    Letters letters;
+    mailbox->take(letters, LocalTime{}, system_clock());
+    EXPECT_TRUE(letters.appended.empty());
+}
+
+TEST_F(AppendQueueTest, FreshMessagesAreHandedOverWithTheReadsKnownBefore) {
+    AppendQueue queue{store, {}};
+    const auto mailbox = std::make_shared<Mailbox>(2);
+    mailbox->reads_issued = 5;
+    queue.hand_over_to(mailbox);
+
+    queue.append({item("a", "key")});
+    queue.append({item("a", "key")});
+    Letters letters;
+    mailbox->take(letters, LocalTime{}, system_clock());
+
+    ASSERT_EQ(letters.appended.size(), 1U);
+    EXPECT_EQ(letters.appended.front().reads_before, 5U);
+    EXPECT_GT(letters.appended.front().sequence, 0);
+
+    // More than the loop may have waiting: the store has them anyway, a wake-up is enough.
+    queue.append({item("b"), item("c"), item("d")});
+    mailbox->take(letters, LocalTime{}, system_clock());
+    EXPECT_TRUE(letters.appended.empty());
+    EXPECT_TRUE(letters.wake);
+}
+
+TEST_F(AppendQueueTest, BeyondTheLimitACallerIsToldAtOnce) {
+    AppendQueue queue{store, {.waiting_max = 3}};
+    store.gate = std::make_shared<test::Gate>();
+    test::Background first{[&](std::stop_token) { queue.append({item("1")}); }};
+    ASSERT_TRUE(store.gate->wait_for_arrivals(1));
+
+    // One is being stored; up to three may wait. Offer more until one is refused.
+    std::atomic<int> refused{0};
+    std::atomic<int> stored{0};
+    test::run_together(8, [&](int) {
+        try {
+            queue.append({item("x")});
+            ++stored;
+        } catch (const Overloaded&) {
+            if (++refused == 5) store.gate->open();
+        }
+    });
+    first.join();
+
+    EXPECT_EQ(refused, 5);
+    EXPECT_EQ(stored, 3);
+    EXPECT_EQ(memory->count({}), 4U);
+}
+
+}  // namespace
+}  // namespace waybill::runtime
