@@ -1,0 +1,302 @@
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "core/engine/engine.hpp"
+#include "core/runtime/system_random.hpp"
+#include "waybill/memory.hpp"
+#include "waybill/system.hpp"
+#include "waybill/waybill.hpp"
+
+/// What the engine and its runtime cost on a store that costs almost nothing: messages per second
+/// from append to settled, beside the same rows through the bare store, and the engine's decisions
+/// without any thread.
+namespace waybill {
+namespace {
+
+constexpr std::uint64_t kMessages = 200'000;
+constexpr std::size_t kRows = 1'000;
+constexpr std::size_t kLanes = 1'000;
+constexpr std::size_t kBodyBytes = 100;
+
+/// Nothing is kept, so that the store stays as small at the end as at the beginning.
+BoxOptions box_options(Lanes lanes) {
+    return {.lanes = lanes,
+            .keep_done = Duration{},
+            .attempts_log = AttemptsLog::none,
+            .concurrency = 2'048};
+}
+
+Message message(std::uint64_t number, bool laned) {
+    Message made{.box = "bench", .type = "order.placed", .body = std::string(kBodyBytes, 'x')};
+    if (laned) made.lane = "customer " + std::to_string(number % kLanes);
+    return made;
+}
+
+std::vector<Message> messages(std::uint64_t first, std::size_t count, bool laned) {
+    std::vector<Message> made;
+    made.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) made.push_back(message(first + i, laned));
+    return made;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Waits for a number of finished messages.
+class Finished final : public Observer {
+public:
+    void on_event(const Event& event) noexcept override {
+        if (event.kind != Event::Kind::finished) return;
+        if (++count_ == wanted_) {
+            const std::lock_guard lock{mutex_};
+            reached_ = true;
+            changed_.notify_all();
+        }
+    }
+    void expect(std::uint64_t more) {
+        const std::lock_guard lock{mutex_};
+        wanted_ += more;
+        reached_ = false;
+    }
+    void wait() {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [this] { return reached_; });
+    }
+
+private:
+    std::atomic<std::uint64_t> count_{0};
+    std::atomic<std::uint64_t> wanted_{0};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool reached_ = false;
+};
+
+/// The limit: append, read and settle in batches of 1,000 on one thread, with no engine between.
+double raw_seconds(std::uint64_t count) {
+    const auto store = memory::open();
+    SystemRandom random;
+    store->declare(std::vector<BoxDeclaration>{{"bench", box_options(Lanes::none)}}, {});
+    InstanceState self{.incarnation = random_uuid(random), .boxes = {"bench"}};
+    const BeatReply reply = store->beat(self);
+    const PartitionId partition = reply.partitions.front().id;
+    const auto taken = store->take(
+        self.incarnation, std::vector<TakeRequest>{{partition, reply.partitions.front().token}});
+    ReadRequest request{.partitions = {partition}};
+    request.position = store->read(request).position;
+
+    const auto start = std::chrono::steady_clock::now();
+    for (std::uint64_t done = 0; done < count; done += kRows) {
+        std::vector<Append> batch;
+        batch.reserve(kRows);
+        for (Message& made : messages(done, kRows, false)) {
+            made.id = uuid7(system_clock().wall(), random);
+            batch.push_back({.message = std::make_shared<const Message>(std::move(made))});
+        }
+        store->append(batch);
+        ReadPage page = store->read(request);
+        request.position = page.position;
+        SettleBatch settle{.registry_version = reply.registry_version,
+                           .fences = {{partition, taken.front().token}}};
+        for (const Entry& entry : page.entries) {
+            settle.items.push_back({.partition = partition,
+                                    .sequence = entry.sequence,
+                                    .message = entry.message->id,
+                                    .finish = true,
+                                    .drop_message = true});
+        }
+        store->settle(settle);
+    }
+    return seconds_since(start);
+}
+
+double raw_rate() {
+    static const double rate = static_cast<double>(kMessages) / raw_seconds(kMessages);
+    return rate;
+}
+
+void RawStore(benchmark::State& state) {
+    for (auto _ : state) state.SetIterationTime(raw_seconds(kMessages));
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
+}
+
+struct Load {
+    Lanes lanes = Lanes::none;
+    int threads = 1;
+    /// Messages per append call.
+    std::size_t per_call = 1;
+};
+
+/// Append → handler → settled, through the front door.
+double end_to_end_seconds(const Load& load) {
+    Waybill app{{.store = memory::open()}};
+    Finished finished;
+    const bool laned = load.lanes != Lanes::none;
+    app.box("bench", box_options(load.lanes)).on("*", "nothing", [](const Message&) {});
+    app.observe(finished);
+    app.start();
+    app.wait_idle();
+
+    finished.expect(kMessages);
+    const auto start = std::chrono::steady_clock::now();
+    {
+        std::vector<std::jthread> threads;
+        const std::uint64_t share = kMessages / static_cast<std::uint64_t>(load.threads);
+        for (int thread = 0; thread < load.threads; ++thread) {
+            threads.emplace_back([&, first = share * static_cast<std::uint64_t>(thread)] {
+                for (std::uint64_t i = 0; i < share; i += load.per_call) {
+                    if (load.per_call == 1) {
+                        app.append(message(first + i, laned));
+                    } else {
+                        app.append(messages(first + i, load.per_call, laned));
+                    }
+                }
+            });
+        }
+    }
+    finished.wait();
+    return seconds_since(start);
+}
+
+double unordered_seconds[3] = {};
+
+void EndToEnd(benchmark::State& state, Lanes lanes, int threads, std::size_t per_call, int slot) {
+    double sum = 0;
+    const std::clock_t cpu = std::clock();
+    for (auto _ : state) {
+        const double seconds = end_to_end_seconds({lanes, threads, per_call});
+        state.SetIterationTime(seconds);
+        sum += seconds;
+    }
+    // Of all threads: steadier than the clock on the wall when the machine is not ours alone.
+    state.counters["cpu_ns_per_message"] =
+        static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC * 1e9 /
+        static_cast<double>(state.iterations() * static_cast<std::int64_t>(kMessages));
+    const double mean = sum / static_cast<double>(state.iterations());
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
+    state.counters["of_raw_%"] = 100.0 * static_cast<double>(kMessages) / mean / raw_rate();
+    double& unordered = unordered_seconds[slot];
+    if (lanes == Lanes::none) {
+        unordered = mean;
+    } else if (unordered > 0) {
+        state.counters["lanes_cost_%"] = 100.0 * (1.0 - unordered / mean);
+    }
+}
+
+/// The engine alone: a shell without threads that carries each command out at once.
+class Stepper {
+public:
+    Stepper(Store& store, const engine::Config& config, Observer& observer)
+        : store_(store), engine_(config, random_, observer) {}
+
+    /// Until `runs` deliveries have been decided and settled.
+    void step_until(std::uint64_t runs) {
+        if (!started_) engine_.start(system_clock().now());
+        started_ = true;
+        engine_.on_wake(system_clock().now());
+        while (runs_ < runs || !engine_.is_idle()) {
+            engine::Commands commands = engine_.take_commands();
+            const LocalTime now = system_clock().now();
+            if (commands.empty()) engine_.on_tick(now);
+            if (commands.beat) engine_.on_beat(now, store_.beat(*commands.beat));
+            if (commands.channel) engine_.on_channel(now, call(*commands.channel));
+            for (const engine::Run& run : commands.runs) {
+                runs_ += run.items.size();
+                engine_.on_outcome(now, run.id,
+                                   engine::RunResults(run.items.size(), engine::RunResult{}));
+            }
+        }
+    }
+
+private:
+    engine::ChannelReply call(const engine::ChannelCall& what) {
+        if (const auto* declare = std::get_if<engine::DeclareCall>(&what)) {
+            store_.declare(declare->boxes, declare->targets);
+            return engine::Declared{};
+        }
+        if (const auto* take = std::get_if<engine::TakeCall>(&what)) {
+            return store_.take(take->self, take->wanted);
+        }
+        if (const auto* read = std::get_if<ReadRequest>(&what)) return store_.read(*read);
+        if (const auto* settle = std::get_if<SettleBatch>(&what)) return store_.settle(*settle);
+        store_.give(std::get<engine::GiveCall>(what).partitions);
+        return engine::Given{};
+    }
+
+    Store& store_;
+    SystemRandom random_;
+    engine::Engine engine_;
+    std::uint64_t runs_ = 0;
+    bool started_ = false;
+};
+
+void Scheduler(benchmark::State& state, Lanes lanes) {
+    const bool laned = lanes != Lanes::none;
+    SystemRandom random;
+    double engine_only = 0;
+    for (auto _ : state) {
+        const auto store = memory::open();
+        engine::Config config;
+        config.boxes.push_back({"bench", box_options(lanes), {{{.box = "bench", .key = "t"}, {}}}});
+        Finished finished;
+        Stepper stepper{*store, config, finished};
+        stepper.step_until(0);
+        double seconds = 0;
+        for (std::uint64_t done = 0; done < kMessages; done += 20'000) {
+            std::vector<Append> batch;
+            for (Message& made : messages(done, 20'000, laned)) {
+                made.id = uuid7(system_clock().wall(), random);
+                batch.push_back({.message = std::make_shared<const Message>(std::move(made))});
+            }
+            store->append(batch);
+            const auto start = std::chrono::steady_clock::now();
+            stepper.step_until(done + 20'000);
+            seconds += seconds_since(start);
+        }
+        state.SetIterationTime(seconds);
+        engine_only += seconds;
+    }
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
+    const double mean = engine_only / static_cast<double>(state.iterations());
+    state.counters["ns_per_message"] = mean / static_cast<double>(kMessages) * 1e9;
+}
+
+BENCHMARK(RawStore)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Scheduler, unordered, Lanes::none)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Scheduler, strict_1000_lanes, Lanes::strict)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EndToEnd, unordered_1_thread, Lanes::none, 1, 1, 0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_1_thread, Lanes::strict, 1, 1, 0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EndToEnd, unordered_4_threads, Lanes::none, 4, 1, 1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_4_threads, Lanes::strict, 4, 1, 1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EndToEnd, unordered_calls_of_100, Lanes::none, 1, 100, 2)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_calls_of_100, Lanes::strict, 1, 100, 2)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace waybill
