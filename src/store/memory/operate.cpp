@@ -26,47 +26,57 @@ std::uint64_t leave(Partition& partition, Tables& tables, Command wish) {
     return wish.id;
 }
 
-/// The targets that run after `target`, directly or not, and died with it.
-std::vector<std::string> dead_successors(const Tables& tables, const Message& message,
-                                         const std::string& target) {
-    std::vector<std::string> chain{target};
+/// The delivery and those that died because of it, directly or not.
+std::vector<DeliveryRef> revived_with(const Tables& tables, const DeliveryRef& delivery) {
+    std::vector<DeliveryRef> chain{delivery};
     for (std::size_t i = 0; i < chain.size(); ++i) {
-        for (const auto& [key, known] : tables.targets) {
-            if (known.box != message.box || known.after != chain[i]) continue;
-            const bool is_listed = std::ranges::find(chain, known.key) != chain.end();
-            if (!is_listed && dead_row(tables, {message.id, known.key})) chain.push_back(known.key);
+        const std::string cause = chain[i].target;
+        auto at = tables.dead_by_delivery.lower_bound({delivery.message, ""});
+        for (; at != tables.dead_by_delivery.end() && at->first.first == delivery.message; ++at) {
+            const DeliveryRef other{delivery.message, at->first.second};
+            const bool is_listed = std::ranges::find(chain, other) != chain.end();
+            if (!is_listed && tables.dead.at(at->second).letter.because == cause) {
+                chain.push_back(other);
+            }
         }
     }
-    chain.erase(chain.begin());
     return chain;
 }
 
-/// In its old place, and only its owner can put it there.
-void resume(Tables& tables, Partition& partition, Row& head, const DeliveryRef& delivery) {
-    leave(partition, tables,
-          {.kind = Command::Kind::resume,
-           .message = delivery.message,
-           .sequence = head.entry.sequence,
-           .target = delivery.target});
-    erase_dead(tables, delivery);
-}
-
 void requeue_one(Tables& tables, const DeliveryRef& delivery) {
-    const DeadRow dead = *dead_row(tables, delivery);
+    const DeadLetter letter = dead_row(tables, delivery)->letter;
     MessageRow& message = *tables.message(delivery.message);
     Partition& partition = *tables.partition(message.partition);
-    std::vector<std::string> keys = dead_successors(tables, *dead.message, delivery.target);
-    keys.insert(keys.begin(), delivery.target);
-
-    Row* row = partition.work.find(dead.letter.sequence);
+    const Row* row = partition.work.find(letter.sequence);
     if (row != nullptr && row->entry.halted) {
-        ++row->entry.requeues;
-        for (const std::string& key : keys)
-            resume(tables, partition, *row, {delivery.message, key});
-        return;
+        // It runs again in its old place, and only its owner can put it there.
+        leave(partition, tables,
+              {.kind = Command::Kind::resume,
+               .message = delivery.message,
+               .sequence = letter.sequence,
+               .target = delivery.target});
+    } else {
+        insert_work(tables, message, {.only = {delivery.target}, .requeues = letter.requeues + 1});
     }
-    insert_work(tables, message, {.only = keys, .requeues = dead.letter.requeues + 1});
-    for (const std::string& key : keys) erase_dead(tables, {delivery.message, key});
+    for (const DeliveryRef& revived : revived_with(tables, delivery)) erase_dead(tables, revived);
+}
+
+std::uint64_t cancel(Tables& tables, const Command& wish) {
+    MessageRow* message = tables.message(wish.message);
+    if (message == nullptr || message->open_rows == 0) return 0;
+    // A requeue may have given it several rows. The first one answers for all.
+    std::vector<Sequence> rows = message->requeued;
+    rows.insert(rows.begin(), message->sequence);
+    Partition& partition = *tables.partition(message->partition);
+    std::uint64_t first = 0;
+    for (const Sequence sequence : rows) {
+        if (partition.work.find(sequence) == nullptr) continue;
+        Command complete = wish;
+        complete.sequence = sequence;
+        const std::uint64_t number = leave(partition, tables, complete);
+        if (first == 0) first = number;
+    }
+    return first;
 }
 
 }  // namespace
@@ -99,11 +109,7 @@ std::vector<OperationResult> discard(Tables& tables, std::span<const DeliveryRef
 }
 
 std::uint64_t command(Tables& tables, const Command& wish) {
-    if (wish.kind == Command::Kind::cancel) {
-        const MessageRow* message = tables.message(wish.message);
-        if (message == nullptr || message->open_rows == 0) return 0;
-        return leave(*tables.partition(message->partition), tables, wish);
-    }
+    if (wish.kind == Command::Kind::cancel) return cancel(tables, wish);
     for (Partition& partition : tables.partitions) {
         const Row* row = partition.work.find(wish.sequence);
         if (row == nullptr || !row->entry.halted) continue;

@@ -58,7 +58,7 @@ void apply(Tables& tables, StoreTime now, const Settlement& item,
     Row* row = work.find(item.sequence);
     // Gone: this settlement was applied before and its answer lost. All of it was, so that even its
     // dead letters may have been requeued since.
-    if (row == nullptr) return;
+    if (row == nullptr || row->entry.message->id != item.message) return;
 
     MessageRow& message = *row->message;
     for (const Attempt& attempt : item.attempts) put_attempt(message, attempt);
@@ -76,6 +76,7 @@ void apply(Tables& tables, StoreTime now, const Settlement& item,
         entry.parked = item.parked;
         entry.strikes = item.strikes;
         entry.solo_epoch = item.solo_epoch;
+        entry.requeues = item.requeues;
     });
 }
 
@@ -83,6 +84,7 @@ void apply(Tables& tables, StoreTime now, const Settlement& item,
 
 SettleReply settle(Tables& tables, StoreTime now, const SettleBatch& batch,
                    std::vector<MessagePtr>& garbage) {
+    if (batch.registry_version < tables.registry_version) return {.registry_stale = true};
     SettleReply reply;
     std::vector<PartitionId> held;
     for (const Fence& fence : batch.fences) {
