@@ -1,0 +1,38 @@
+#include <memory>
+
+#include "harness.hpp"
+#include "support/manual_clock.hpp"
+#include "waybill/memory.hpp"
+
+/// The stores that keep every promise of this folder. One entry each.
+namespace waybill::test {
+namespace {
+
+class MemoryUnderTest final : public StoreUnderTest {
+public:
+    Connection connect() override {
+        std::shared_ptr<memory::MemoryStore> store = first_->connect();
+        return {store, store.get(), store.get(), store.get(), store.get()};
+    }
+    void advance(Duration by) override { clock_.step_wall(by); }
+    void append_inside(void* native, const Append& item) override {
+        static_cast<memory::Transaction*>(native)->appends.push_back(item);
+    }
+
+private:
+    ManualClock clock_{};
+    std::unique_ptr<memory::MemoryStore> first_ = memory::open(clock_);
+};
+
+}  // namespace
+
+std::vector<StoreEntry> stores_under_test() {
+    return {
+        {"memory", [] { return std::make_unique<MemoryUnderTest>(); }},
+    };
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreConformance, testing::ValuesIn(stores_under_test()),
+                         store_name);
+
+}  // namespace waybill::test
