@@ -164,6 +164,9 @@ public:
     /// Until everything appended before the call has been handled and nothing is due. Retries that
     /// wait for their time do not count. False: not within `timeout`, or not started.
     bool wait_idle(Duration timeout = std::chrono::seconds{30});
+    /// The same, and also until what waits for its time (a retry, a not-before within the next
+    /// minute) is done or dead.
+    bool wait_done(Duration timeout = std::chrono::seconds{30});
     /// start() if need be, wait_idle(), and stop() if it was started here.
     bool run_until_idle(Duration timeout = std::chrono::seconds{30});
 

@@ -136,6 +136,11 @@ bool Waybill::wait_idle(Duration timeout) {
     return shell && shell->wait_idle(timeout);
 }
 
+bool Waybill::wait_done(Duration timeout) {
+    const auto shell = parts_->running();
+    return shell && shell->wait_idle(timeout, true);
+}
+
 bool Waybill::run_until_idle(Duration timeout) {
     const bool started_here = !parts_->running();
     if (started_here) start();

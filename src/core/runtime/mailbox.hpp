@@ -18,6 +18,11 @@ namespace waybill::runtime {
 /// Somebody who waits until there is nothing left to do. Guarded by the mutex inside.
 class IdleWait {
 public:
+    explicit IdleWait(bool wait_for_retries) : for_retries(wait_for_retries) {}
+
+    /// What waits for its time counts too.
+    const bool for_retries;
+
     /// False: not idle by `timeout`, or nothing runs any more.
     bool wait(Duration timeout);
     void answer(bool idle);

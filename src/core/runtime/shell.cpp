@@ -163,8 +163,12 @@ void Shell::cancel(std::span<const engine::RunId> runs) {
 
 void Shell::answer_waits() {
     if (!engine_.is_idle()) return;
-    for (const auto& wait : idle_waits_) wait->answer(true);
-    idle_waits_.clear();
+    const bool is_empty = engine_.status().entries == 0;
+    std::erase_if(idle_waits_, [&](const auto& wait) {
+        const bool over = is_empty || !wait->for_retries;
+        if (over) wait->answer(true);
+        return over;
+    });
 }
 
 void Shell::publish_status() {
@@ -175,8 +179,8 @@ void Shell::publish_status() {
     status_changed_.notify_all();
 }
 
-bool Shell::wait_idle(Duration timeout) {
-    const auto wait = std::make_shared<IdleWait>();
+bool Shell::wait_idle(Duration timeout, bool for_retries) {
+    const auto wait = std::make_shared<IdleWait>(for_retries);
     mailbox_->idle_wait(wait);
     return wait->wait(timeout);
 }

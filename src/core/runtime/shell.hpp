@@ -51,8 +51,9 @@ public:
     /// Drains, gives everything back, joins. Handlers that do not end are left behind.
     void stop();
 
-    /// Until all that was appended before the call is handled and nothing is due. False: not by then.
-    bool wait_idle(Duration timeout);
+    /// Until all that was appended before the call is handled and nothing is due, or with
+    /// `for_retries` nothing is left in memory at all. False: not by then.
+    bool wait_idle(Duration timeout, bool for_retries = false);
     engine::Status status();
     const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
 
