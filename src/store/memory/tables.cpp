@@ -31,8 +31,8 @@ Row OpenWork::remove(Sequence sequence) {
 
 void OpenWork::enter_indexes(const Row& row) {
     if (row.entry.parked) return;
-    if (row.entry.due != StoreTime{})
-        due_.emplace(std::pair{row.entry.due, row.entry.sequence}, &row);
+    const std::pair place{row.entry.due, row.entry.sequence};
+    if (row.entry.due != StoreTime{}) due_.emplace(place, &row);
     const std::string& lane = row.entry.message->lane;
     if (!lane.empty()) {
         auto& sequences = lanes_[lane];

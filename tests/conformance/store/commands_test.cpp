@@ -67,6 +67,15 @@ TEST_P(StoreConformance, TheFirstAnswerToACommandStays) {
     EXPECT_TRUE(catalogue().command_result(number)->carried_out);
 }
 
+TEST_P(StoreConformance, AnAnswerToNoCommandIsForgotten) {
+    declare_box();
+    Host host = owner();
+
+    host.settle({}, {{77, host.partition(), true, "what?"}});
+
+    EXPECT_FALSE(catalogue().command_result(77).has_value());
+}
+
 TEST_P(StoreConformance, AnUnansweredCommandIsInheritedByTheNextOwner) {
     WAYBILL_NEEDS_MANY_INSTANCES();
     declare_box();

@@ -101,6 +101,20 @@ TEST_P(InlineConformance, AnOwnerThatLostItsPartitionHasNoEffect) {
     EXPECT_FALSE(effect_is_there());
 }
 
+/// The fence is asked in the last round trip and holds no lock while the handler runs.
+TEST_P(InlineConformance, AnOwnerThatLosesItsPartitionMeanwhileHasNoEffect) {
+    WAYBILL_NEEDS_MANY_INSTANCES();
+    Host other = host(2);
+
+    const InlineResult result = run(request(), [&](void* tx) {
+        other.give(host_.taken[0]);
+        return write_and_succeed(tx);
+    });
+
+    EXPECT_EQ(result.record, Record::lost);
+    EXPECT_FALSE(effect_is_there());
+}
+
 TEST_P(InlineConformance, TheProgressOfOtherTargetsStays) {
     Settlement item = unchanged(row_);
     item.progress = {{.target = "mail", .failures = 3, .last_error = "x"}};

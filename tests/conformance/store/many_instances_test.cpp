@@ -64,6 +64,14 @@ TEST_P(ManyInstances, TheSilentAreNotListed) {
     EXPECT_THAT(names(host(2).beat()), ElementsAre("host-2"));
 }
 
+TEST_P(ManyInstances, TheSilentAreNotListedEvenIfTheyStillOwn) {
+    declare_box();
+    Host first = owner(1);
+    advance(5s);
+
+    EXPECT_THAT(names(host(2).beat()), ElementsAre("host-2"));
+}
+
 TEST_P(ManyInstances, EachIsJudgedByItsOwnLease) {
     declare_box();
     Host patient = host(1);

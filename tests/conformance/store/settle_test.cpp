@@ -36,6 +36,21 @@ TEST_P(StoreConformance, ADroppedMessageIsGone) {
     EXPECT_FALSE(catalogue().get(id_of(1)).has_value());
 }
 
+TEST_P(StoreConformance, AMessageWithADeadLetterIsNotDropped) {
+    declare_box();
+    append(order(1));
+    Host host = owner();
+    const Entry row = only_row(host);
+    Settlement item = finished(row);
+    item.drop_message = true;
+    item.dead = {dead_letter(row, "billing")};
+
+    host.settle({item});
+
+    EXPECT_TRUE(catalogue().get(id_of(1)).has_value());
+    EXPECT_EQ(letters().size(), 1U);
+}
+
 TEST_P(StoreConformance, ProgressIsMergedByTarget) {
     declare_box();
     append(order(1));

@@ -36,18 +36,24 @@ TEST_P(StoreConformance, ThePartitionsOfABoxCoverEverySlotOnce) {
 }
 
 TEST_P(StoreConformance, AMessageWithALaneIsInThePartitionOfItsLanesSlot) {
-    declare_box({.partitions = 1024});
-    const auto partitions = host(1).beat().partitions;
     int number = 0;
+    for (const std::uint32_t count : {3U, 32U, 1024U}) {
+        const std::string box = "box-" + std::to_string(count);
+        declare_box({.partitions = count}, box);
+        Host host = this->host(1);
+        host.state.boxes = {box};
+        const auto partitions = host.beat().partitions;
 
-    for (const auto& [lane, slot] : lane_slots) {
-        const AppendResult result = append(order(++number, std::string(lane)));
-        EXPECT_EQ(result.partition, partition_with(partitions, slot)) << lane;
+        for (const auto& [lane, slot] : lane_slots) {
+            Message message = order(++number, std::string(lane));
+            message.box = box;
+            EXPECT_EQ(append(message).partition, partition_with(partitions, slot)) << lane;
+        }
     }
 }
 
 TEST_P(StoreConformance, AMessageWithoutALaneIsInThePartitionOfItsIdsSlot) {
-    declare_box({.partitions = 1024});
+    declare_box({.partitions = 32});
     const auto partitions = host(1).beat().partitions;
 
     for (const auto& [id, slot] : id_slots) {
