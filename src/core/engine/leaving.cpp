@@ -25,8 +25,8 @@ void Machine::detach(Work& work, std::uint32_t chain) {
     }
     if (was_attached) {
         charge(work, chain, false);
-        leave_lane(work, chain);
     }
+    leave_lane(work, chain);  // also for a halted head that was only read to be skipped
 }
 
 /// A younger message with the same key makes the older one pointless, unless it has begun.

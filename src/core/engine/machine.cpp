@@ -24,6 +24,7 @@ Machine::Machine(Config config, Random& random, Observer& observer)
         boxes_.push_back(std::move(state));
     }
     settle_limit_ = config_.options.settle_rows;
+    due_lead_ = config_.options.due_ahead;
 }
 
 void Machine::start(LocalTime now) {
@@ -274,13 +275,16 @@ LocalTime Machine::next_tick() const {
         }
     }
     next = std::min(next, rate_tick_);
+    if (starved_) {
+        next = std::min(next, next_relief_);
+    }
     if (!outstanding_) {
         if (channel_after_ > now_) {
             next = std::min(next, channel_after_);
         } else if (!owned_.empty() && !stopping_) {
             next = std::min({next, poll_at_, next_reconcile_});
             if (due_horizon_ != StoreTime{}) {
-                next = std::min(next, local_of(due_horizon_ - config_.options.due_ahead / 2));
+                next = std::min(next, local_of(due_horizon_ - due_lead_ / 2));
             }
         }
     }

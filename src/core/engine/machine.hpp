@@ -228,6 +228,8 @@ private:
 
     // window.cpp
     bool has_room_for(std::uint32_t bytes) const;
+    bool has_slack();
+    std::uint64_t memory_used() const;
     std::uint64_t blocked_bytes() const;
     bool is_far(StoreTime due, Sequence sequence) const;
     bool is_quiet(const Work& work) const;
@@ -311,6 +313,8 @@ private:
     /// Rows with a due time up to here are in memory or accounted for otherwise.
     StoreTime due_horizon_{};
     Sequence due_after_ = tail;
+    /// How far ahead due times are fetched: less when memory was short.
+    Duration due_lead_{};
     LocalTime next_reconcile_ = local_never;
     std::set<std::pair<PartitionId, Sequence>> suspects_{};
     std::set<std::pair<PartitionId, Sequence>> suspects_before_{};
@@ -345,6 +349,8 @@ private:
     // window
     std::uint64_t window_used_ = 0;
     LocalTime next_relief_{};
+    /// A read waits for memory.
+    bool starved_ = false;
     std::uint64_t works_ = 0;
 
     // operators

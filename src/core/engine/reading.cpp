@@ -58,7 +58,7 @@ bool Machine::read_increment(ReadRequest& request) {
 }
 
 bool Machine::read_lanes(ReadRequest& request) {
-    if (lane_reads_.empty() || !has_room_for(0)) {
+    if (lane_reads_.empty() || !has_slack()) {
         return false;
     }
     request.kind = Kind::lanes;
@@ -81,13 +81,10 @@ bool Machine::read_lanes(ReadRequest& request) {
 }
 
 bool Machine::read_due(ReadRequest& request) {
-    const Duration ahead = config_.options.due_ahead;
-    // Under pressure only what is due now is fetched.
-    const bool pressed = window_used_ > config_.options.window_bytes / 2;
-    const StoreTime until = store_now() + (pressed ? Duration{} : ahead);
-    const StoreTime wanted_by = due_horizon_ - (pressed ? Duration{} : ahead / 2);
-    if (until <= due_horizon_ || (due_after_ == tail && store_now() < wanted_by) ||
-        !has_room_for(0)) {
+    const StoreTime until = store_now() + due_lead_;
+    const bool in_the_middle = due_after_ != tail;
+    if (until <= due_horizon_ || (!in_the_middle && store_now() < due_horizon_ - due_lead_ / 2) ||
+        !has_slack()) {
         return false;
     }
     request.kind = Kind::due;
@@ -103,9 +100,6 @@ bool Machine::read_due(ReadRequest& request) {
 /// The partition that is furthest behind, in sequence order from there. This is the first scan of a
 /// partition just taken as well as the catching up of a chain that left memory.
 bool Machine::read_scan(ReadRequest& request) {
-    if (window_used_ > config_.options.window_bytes / 4 * 3) {
-        return false;
-    }
     Sequence from = tail;
     for (const auto& [id, partition] : owned_) {
         const Routes& routes = boxes_[partition->box]->routes;
@@ -120,7 +114,7 @@ bool Machine::read_scan(ReadRequest& request) {
             request.partition = id;
         }
     }
-    if (from == tail) {
+    if (from == tail || !has_slack()) {
         return false;
     }
     request.kind = Kind::scan;
@@ -130,7 +124,7 @@ bool Machine::read_scan(ReadRequest& request) {
 
 bool Machine::read_parked(ReadRequest& request) {
     for (const auto& [id, partition] : owned_) {
-        if (partition->scanned && partition->parked_cursor != tail && has_room_for(0)) {
+        if (partition->scanned && partition->parked_cursor != tail && has_slack()) {
             request.kind = Kind::parked;
             request.partition = id;
             request.after = partition->parked_cursor;
@@ -283,6 +277,9 @@ void Machine::on_due(const ReadRequest& request, ReadPage& page) {
     if (!page.more) {
         due_horizon_ = request.due_until;
         due_after_ = tail;
+        if (window_used_ < config_.options.window_bytes / 4) {
+            due_lead_ = std::min(due_lead_ * 2, config_.options.due_ahead);
+        }
     }
 }
 

@@ -16,8 +16,23 @@ constexpr Duration kReliefPause = 20ms;
 
 }  // namespace
 
+std::uint64_t Machine::memory_used() const {
+    return window_used_ + blocked_bytes();
+}
+
 bool Machine::has_room_for(std::uint32_t bytes) const {
-    return window_used_ + blocked_bytes() + bytes <= config_.options.window_bytes;
+    return memory_used() + bytes <= config_.options.window_bytes;
+}
+
+/// Enough room to be worth a read. Without the slack a full window would ask for a page, refuse it,
+/// and ask again.
+bool Machine::has_slack() {
+    const std::uint64_t most = config_.options.window_bytes / 4 * 3;
+    if (memory_used() > most) {
+        relieve();
+    }
+    starved_ = memory_used() > most;
+    return !starved_;
 }
 
 std::uint64_t Machine::blocked_bytes() const {
@@ -47,10 +62,10 @@ void Machine::relieve() {
     }
     next_relief_ = now_ + kReliefPause;
     evict_far();
-    if (window_used_ > config_.options.window_bytes / 4 * 3) {
+    if (memory_used() > config_.options.window_bytes / 4 * 3) {
         trim_lanes();
     }
-    if (window_used_ > config_.options.window_bytes / 4 * 3) {
+    if (memory_used() > config_.options.window_bytes / 4 * 3) {
         rewind_largest_chain();
     }
 }
@@ -58,16 +73,16 @@ void Machine::relieve() {
 /// The furthest due times leave first; the horizon comes nearer and brings them back in time.
 void Machine::evict_far() {
     const std::uint64_t enough = config_.options.window_bytes / 2;
+    const std::uint64_t used = memory_used();
     std::vector<Work*> leaving;
     std::uint64_t freed = 0;
     StoreTime horizon = due_horizon_;
-    for (auto it = timers_.rbegin(); it != timers_.rend() && window_used_ - freed > enough; ++it) {
+    for (auto it = timers_.rbegin(); it != timers_.rend() && used > enough + freed; ++it) {
         if (it->first.first <= store_now() + kSoon) {
             break;
         }
         Work* work = it->second.first;
-        if (is_evictable(*work) && row_due(*work) == it->first.first &&
-            std::ranges::find(leaving, work) == leaving.end()) {
+        if (is_evictable(*work) && row_due(*work) == it->first.first) {
             leaving.push_back(work);
             freed += work->bytes;
             horizon = std::min(horizon, row_due(*work) - 1us);
@@ -76,8 +91,13 @@ void Machine::evict_far() {
     if (leaving.empty()) {
         return;
     }
+    // Two deliveries of one work may wait for the same moment.
+    std::ranges::sort(leaving);
+    leaving.erase(std::ranges::unique(leaving).begin(), leaving.end());
+    std::ranges::sort(leaving, {}, &Work::sequence);
     due_horizon_ = horizon;
     due_after_ = tail;
+    due_lead_ = std::max<Duration>(kSoon, (horizon - store_now()) / 2);
     for (Work* work : leaving) {
         evict(*work);
     }
@@ -155,7 +175,7 @@ void Machine::rewind_largest_chain() {
     std::uint32_t users = 0;
     for (std::uint32_t b = 0; b < boxes_.size(); ++b) {
         for (std::uint32_t c = 0; c < boxes_[b]->chain_bytes.size(); ++c) {
-            users += boxes_[b]->chain_bytes[c] > 0 ? 1 : 0;
+            users += boxes_[b]->chain_bytes[c] > 0 ? 1U : 0U;
             if (boxes_[b]->chain_bytes[c] > most) {
                 most = boxes_[b]->chain_bytes[c];
                 box_index = b;

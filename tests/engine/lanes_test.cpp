@@ -1,0 +1,210 @@
+#include "engine/fixture.hpp"
+
+namespace waybill::test {
+
+using Starts = std::vector<std::string>;
+
+TEST_F(EngineTest, AStrictLaneWaitsForItsHeadThroughBackOff) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    script["a:1"] = {Fail{"no"}, Fail{"no"}};
+
+    engine.append({message("1", "L"), message("2", "L"), message("3", "L")});
+    engine.run_for(1min);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:1", "a:1", "a:2", "a:3"}));
+}
+
+TEST_F(EngineTest, AnExclusiveLaneIsOvertakenWhileItsHeadBacksOff) {
+    Stepper& engine = run(a_box("orders", {.lanes = Lanes::exclusive}, {"a"}));
+    script["a:1"] = {Fail{"no"}};
+
+    engine.append({message("1", "L"), message("2", "L"), message("3", "L")});
+    engine.run_for(1min);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2", "a:3", "a:1"}));
+}
+
+TEST_F(EngineTest, AnExclusiveLaneHasOneInFlight) {
+    Stepper& engine = run(a_box("orders", {.lanes = Lanes::exclusive}, {"a"}));
+    hold = {"a:1"};
+
+    engine.append({message("1", "L"), message("2", "L")});
+    engine.run_for(1s);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
+    engine.finish_held(engine.held().front().id, Done{});
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2"}));
+}
+
+TEST_F(EngineTest, OtherLanesDoNotWait) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    script["a:1"] = {Fail{"no"}};
+
+    engine.append({message("1", "L"), message("2", "L"), message("3", "M")});
+    engine.run_for(10ms);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:3"}));
+}
+
+TEST_F(EngineTest, IndependentTargetsKeepTheirOwnOrder) {
+    Stepper& engine = run(a_box("orders", {}, {"a", "b"}));
+    script["a:1"] = {Fail{"no"}};
+
+    engine.append({message("1", "L"), message("2", "L")});
+    engine.run_for(1s);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "b:1", "b:2"}));
+}
+
+TEST_F(EngineTest, AChainSharesOneOrder) {
+    engine::LocalBox box = a_box("orders", {}, {"a", "b"});
+    box.targets[1].target.after = "a";
+    Stepper& engine = run(box);
+    script["b:1"] = {Fail{"no"}};
+
+    engine.append({message("1", "L"), message("2", "L")});
+    engine.run_for(1min);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "b:1", "b:1", "a:2", "b:2"}));
+}
+
+TEST_F(EngineTest, ADeadHeadLetsItsLaneAdvance) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    script["a:1"] = {Dead{"bad"}};
+
+    engine.append({message("1", "L"), message("2", "L")});
+    engine.run_for(1s);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2"}));
+    EXPECT_EQ(dead_letters(), 1U);
+}
+
+TEST_F(EngineTest, ADeadHeadHaltsItsLaneUntilRequeued) {
+    Stepper& engine = run(a_box("orders", {.on_dead = OnDead::halt}, {"a"}));
+    script["a:1"] = {Dead{"bad"}};
+    const auto results = engine.append({message("1", "L"), message("2", "L"), message("3", "M")});
+    engine.run_for(10min);
+    ASSERT_EQ(engine.starts(), (Starts{"a:1", "a:3"}));
+
+    const DeliveryRef dead{results[0].id, "a"};
+    ASSERT_TRUE(store->requeue(std::span{&dead, 1})[0].carried_out);
+    engine.run_for(5s);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:3", "a:1", "a:2"}));
+    EXPECT_EQ(open_messages(), 0U);
+}
+
+TEST_F(EngineTest, AHaltedLaneGoesOnWhenItsHeadIsSkipped) {
+    Stepper& engine = run(a_box("orders", {.on_dead = OnDead::halt}, {"a"}));
+    script["a:1"] = {Dead{"bad"}};
+    const auto results = engine.append({message("1", "L"), message("2", "L")});
+    engine.run_for(1s);
+
+    const std::uint64_t id =
+        store->command({.kind = Command::Kind::skip, .sequence = results[0].sequence});
+    engine.run_for(5s);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2"}));
+    ASSERT_TRUE(store->command_result(id).has_value());
+    EXPECT_TRUE(store->command_result(id)->carried_out);
+    EXPECT_EQ(dead_letters(), 1U);
+}
+
+TEST_F(EngineTest, AHaltIsRememberedByTheNextOwner) {
+    script["a:1"] = {Dead{"bad"}};
+    run(a_box("orders", {.on_dead = OnDead::halt}, {"a"}))
+        .append({message("1", "L"), message("2", "L")});
+    stepper->run_for(1s);
+    stepper->stop();
+
+    Stepper& next = run(a_box("orders", {.on_dead = OnDead::halt}, {"a"}));
+    next.append({message("3", "L")});
+    next.run_for(1min);
+
+    EXPECT_EQ(next.count(Event::Kind::scanned), 1U);
+    EXPECT_EQ(next.starts(), Starts{});
+}
+
+TEST_F(EngineTest, AScheduledMessageEntersItsLaneWhenItsTimeHasCome) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    Message later = message("1", "L");
+    later.not_before = clock.wall() + 1h;
+
+    engine.append({later, message("2", "L")});
+    engine.run_for(59min);
+    EXPECT_EQ(engine.starts(), (Starts{"a:2"}));
+
+    engine.run_for(2min);
+    EXPECT_EQ(engine.starts(), (Starts{"a:2", "a:1"}));
+}
+
+TEST_F(EngineTest, ALaneLongerThanMemoryKeepsIsReadOnInOrder) {
+    engine::Config with;
+    with.boxes = {a_box("orders", {}, {"a"})};
+    with.options.lane_rows = 4;
+    Stepper& engine = run(with);
+    hold = {"a:0"};
+    std::vector<Message> messages;
+    Starts expected;
+    for (int i = 0; i < 50; ++i) {
+        messages.push_back(message(std::to_string(i), "L"));
+        expected.push_back("a:" + std::to_string(i));
+    }
+
+    engine.append(messages);
+    EXPECT_LE(engine.engine().status().entries, 4U);
+    engine.finish_held(engine.held().front().id, Done{});
+    engine.run_for(1s);
+
+    EXPECT_EQ(engine.starts(), expected);
+}
+
+TEST_F(EngineTest, BatchesOfALaneAreRunsOfEqualType) {
+    engine::LocalBox box = a_box("orders", {}, {"a"});
+    box.targets[0].options.calls = Calls::batch;
+    Stepper& engine = run(box);
+
+    engine.append({message("1", "L", "A"), message("2", "L", "A"), message("3", "L", "B"),
+                   message("4", "L", "A")});
+    engine.run_for(1s);
+
+    EXPECT_EQ(engine.batches(), (std::vector<std::size_t>{2, 1, 1}));
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2", "a:3", "a:4"}));
+}
+
+TEST_F(EngineTest, AFailureInsideABatchKeepsTheLaneInOrder) {
+    engine::LocalBox box = a_box("orders", {}, {"a"});
+    box.targets[0].options.calls = Calls::batch;
+    Stepper& engine = run(box);
+    script["a:1"] = {Fail{"no"}};
+
+    engine.append({message("1", "L"), message("2", "L"), message("3", "L")});
+    engine.run_for(1min);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2", "a:3", "a:1", "a:2", "a:3"}));
+    EXPECT_EQ(engine.count(Event::Kind::released), 2U);
+}
+
+TEST_F(EngineTest, AMessageWithALaneIsNotStartedFromTheHandOver) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    const std::uint64_t reads = engine.engine().reads_issued();
+
+    engine.append({message("1", "L")}, true);
+
+    EXPECT_GT(engine.engine().reads_issued(), reads);
+    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
+}
+
+TEST_F(EngineTest, AMessageWithoutALaneStartsFromTheHandOver) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    const std::uint64_t reads = engine.engine().reads_issued();
+
+    engine.append({message("1")}, true);
+
+    EXPECT_EQ(engine.engine().reads_issued(), reads);
+    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
+    engine.run_for(5s);
+    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
+}
+
+}  // namespace waybill::test
