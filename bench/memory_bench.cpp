@@ -25,6 +25,8 @@ namespace waybill {
 namespace {
 
 constexpr std::uint64_t kMessages = 200'000;
+/// Producers wait when so many are open: a steady flow, not a race to fill the memory.
+constexpr std::uint64_t kBacklog = 20'000;
 constexpr std::size_t kRows = 1'000;
 constexpr std::size_t kLanes = 1'000;
 constexpr std::size_t kBodyBytes = 100;
@@ -54,33 +56,30 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Waits for a number of finished messages.
+/// Counts finished messages, and lets others wait for a number of them.
 class Finished final : public Observer {
 public:
     void on_event(const Event& event) noexcept override {
         if (event.kind != Event::Kind::finished) return;
-        if (++count_ == wanted_) {
+        const std::uint64_t now = count_.fetch_add(1, std::memory_order_relaxed) + 1;
+        if (now % kStep == 0) {
             const std::lock_guard lock{mutex_};
-            reached_ = true;
             changed_.notify_all();
         }
     }
-    void expect(std::uint64_t more) {
-        const std::lock_guard lock{mutex_};
-        wanted_ += more;
-        reached_ = false;
-    }
-    void wait() {
+    /// `count` is rounded up to the next thousand.
+    void wait_for(std::uint64_t count) {
+        const std::uint64_t wanted = (count + kStep - 1) / kStep * kStep;
+        if (count_.load(std::memory_order_relaxed) >= wanted) return;
         std::unique_lock lock{mutex_};
-        changed_.wait(lock, [this] { return reached_; });
+        changed_.wait(lock, [&] { return count_.load(std::memory_order_relaxed) >= wanted; });
     }
 
 private:
+    static constexpr std::uint64_t kStep = 1'000;
     std::atomic<std::uint64_t> count_{0};
-    std::atomic<std::uint64_t> wanted_{0};
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< so that no waiter misses its number
     std::condition_variable changed_;
-    bool reached_ = false;
 };
 
 /// The limit: append, read and settle in batches of 1,000 on one thread, with no engine between.
@@ -136,46 +135,58 @@ struct Load {
     int threads = 1;
     /// Messages per append call.
     std::size_t per_call = 1;
+    /// Everything is appended before the start, and only the handling is measured.
+    bool drain = false;
 };
+
+void append_all(Waybill& app, const Load& load, Finished& finished) {
+    const bool laned = load.lanes != Lanes::none;
+    const std::uint64_t share = kMessages / static_cast<std::uint64_t>(load.threads);
+    std::atomic<std::uint64_t> appended{0};
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < load.threads; ++thread) {
+        threads.emplace_back([&, first = share * static_cast<std::uint64_t>(thread)] {
+            for (std::uint64_t i = 0; i < share; i += load.per_call) {
+                if (load.per_call == 1) {
+                    app.append(message(first + i, laned));
+                } else {
+                    app.append(messages(first + i, load.per_call, laned));
+                }
+                const std::uint64_t sum = appended += load.per_call;
+                if (!load.drain && sum > kBacklog) finished.wait_for(sum - kBacklog);
+            }
+        });
+    }
+}
 
 /// Append → handler → settled, through the front door.
 double end_to_end_seconds(const Load& load) {
     Waybill app{{.store = memory::open()}};
     Finished finished;
-    const bool laned = load.lanes != Lanes::none;
     app.box("bench", box_options(load.lanes)).on("*", "nothing", [](const Message&) {});
     app.observe(finished);
+    if (load.drain) {
+        append_all(app, load, finished);
+        const auto start = std::chrono::steady_clock::now();
+        app.start();
+        finished.wait_for(kMessages);
+        return seconds_since(start);
+    }
     app.start();
     app.wait_idle();
-
-    finished.expect(kMessages);
     const auto start = std::chrono::steady_clock::now();
-    {
-        std::vector<std::jthread> threads;
-        const std::uint64_t share = kMessages / static_cast<std::uint64_t>(load.threads);
-        for (int thread = 0; thread < load.threads; ++thread) {
-            threads.emplace_back([&, first = share * static_cast<std::uint64_t>(thread)] {
-                for (std::uint64_t i = 0; i < share; i += load.per_call) {
-                    if (load.per_call == 1) {
-                        app.append(message(first + i, laned));
-                    } else {
-                        app.append(messages(first + i, load.per_call, laned));
-                    }
-                }
-            });
-        }
-    }
-    finished.wait();
+    append_all(app, load, finished);
+    finished.wait_for(kMessages);
     return seconds_since(start);
 }
 
-double unordered_seconds[3] = {};
+double unordered_seconds[4] = {};
 
-void EndToEnd(benchmark::State& state, Lanes lanes, int threads, std::size_t per_call, int slot) {
+void EndToEnd(benchmark::State& state, const Load& load, int slot) {
     double sum = 0;
     const std::clock_t cpu = std::clock();
     for (auto _ : state) {
-        const double seconds = end_to_end_seconds({lanes, threads, per_call});
+        const double seconds = end_to_end_seconds(load);
         state.SetIterationTime(seconds);
         sum += seconds;
     }
@@ -187,7 +198,7 @@ void EndToEnd(benchmark::State& state, Lanes lanes, int threads, std::size_t per
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
     state.counters["of_raw_%"] = 100.0 * static_cast<double>(kMessages) / mean / raw_rate();
     double& unordered = unordered_seconds[slot];
-    if (lanes == Lanes::none) {
+    if (load.lanes == Lanes::none) {
         unordered = mean;
     } else if (unordered > 0) {
         state.counters["lanes_cost_%"] = 100.0 * (1.0 - unordered / mean);
@@ -272,31 +283,24 @@ void Scheduler(benchmark::State& state, Lanes lanes) {
     state.counters["ns_per_message"] = mean / static_cast<double>(kMessages) * 1e9;
 }
 
-BENCHMARK(RawStore)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Scheduler, unordered, Lanes::none)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Scheduler, strict_1000_lanes, Lanes::strict)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(EndToEnd, unordered_1_thread, Lanes::none, 1, 1, 0)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(EndToEnd, strict_lanes_1_thread, Lanes::strict, 1, 1, 0)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(EndToEnd, unordered_4_threads, Lanes::none, 4, 1, 1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(EndToEnd, strict_lanes_4_threads, Lanes::strict, 4, 1, 1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(EndToEnd, unordered_calls_of_100, Lanes::none, 1, 100, 2)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(EndToEnd, strict_lanes_calls_of_100, Lanes::strict, 1, 100, 2)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+void steady(benchmark::internal::Benchmark* bench) {
+    bench->UseManualTime()->Unit(benchmark::kMillisecond)->MinTime(1.0);
+}
+
+constexpr auto none = Lanes::none;
+constexpr auto strict = Lanes::strict;
+
+BENCHMARK(RawStore)->Apply(steady);
+BENCHMARK_CAPTURE(Scheduler, unordered, none)->Apply(steady);
+BENCHMARK_CAPTURE(Scheduler, strict_1000_lanes, strict)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, unordered_1_thread, Load{none, 1, 1}, 0)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_1_thread, Load{strict, 1, 1}, 0)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, unordered_4_threads, Load{none, 4, 1}, 1)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_4_threads, Load{strict, 4, 1}, 1)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, unordered_calls_of_100, Load{none, 1, 100}, 2)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_calls_of_100, Load{strict, 1, 100}, 2)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, drain_unordered, Load{none, 1, 100, true}, 3)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, drain_strict_lanes, Load{strict, 1, 100, true}, 3)->Apply(steady);
 
 }  // namespace
 }  // namespace waybill

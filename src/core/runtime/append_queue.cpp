@@ -159,7 +159,7 @@ void AppendQueue::hand_over(const Round& round, Mailbox& mailbox, std::uint64_t 
                 {ticket->items[i].message, result.sequence, result.partition, reads_before});
         }
     }
-    if (!fresh.empty()) mailbox.append(fresh);
+    if (!fresh.empty()) mailbox.append(std::move(fresh));
 }
 
 }  // namespace waybill::runtime

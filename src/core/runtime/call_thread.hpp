@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/runtime/thread_name.hpp"
+
 namespace waybill::runtime {
 
 /// A thread that makes one blocking call at a time, so that the loop never does.
@@ -16,8 +18,12 @@ namespace waybill::runtime {
 template <class Call>
 class CallThread {
 public:
-    explicit CallThread(std::function<void(Call)> make)
-        : make_(std::move(make)), thread_([this] { run(); }) {}
+    /// `name` is a literal.
+    CallThread(const char* name, std::function<void(Call)> make)
+        : make_(std::move(make)), thread_([this, name] {
+              name_this_thread(name);
+              run();
+          }) {}
     ~CallThread() {
         {
             const std::lock_guard lock{mutex_};

@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/runtime/thread_name.hpp"
+
 namespace waybill::runtime {
 namespace {
 
@@ -174,6 +176,7 @@ void HandlerPool::State::run(Worker& worker, HandlerBody& body, Job job) {
 
 void HandlerPool::State::work_until_stopped(std::shared_ptr<State> state,
                                             std::shared_ptr<Worker> worker) {
+    name_this_thread("waybill handler");
     bool abandoned = false;
     while (!abandoned) {
         const std::shared_ptr<Heap> heap = state->take();

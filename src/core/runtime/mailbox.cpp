@@ -1,6 +1,7 @@
 #include "core/runtime/mailbox.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace waybill::runtime {
@@ -32,12 +33,16 @@ void Mailbox::complete(std::uint64_t number, DeliveryResults results) noexcept {
     post([&](Letters& letters) { letters.completed.push_back({number, std::move(results)}); });
 }
 
-void Mailbox::append(std::span<const engine::HandOver> messages) {
+void Mailbox::append(std::vector<engine::HandOver> messages) {
     post([&](Letters& letters) {
         if (letters.appended.size() + messages.size() > hand_overs_max_) {
             letters.wake = true;
+        } else if (letters.appended.empty()) {
+            letters.appended.swap(messages);
         } else {
-            letters.appended.insert(letters.appended.end(), messages.begin(), messages.end());
+            letters.appended.insert(letters.appended.end(),
+                                    std::make_move_iterator(messages.begin()),
+                                    std::make_move_iterator(messages.end()));
         }
     });
 }

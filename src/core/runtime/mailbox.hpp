@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "core/engine/engine.hpp"
@@ -67,7 +66,7 @@ public:
     explicit Mailbox(std::size_t hand_overs_max) : hand_overs_max_(hand_overs_max) {}
 
     void complete(std::uint64_t number, DeliveryResults results) noexcept override;
-    void append(std::span<const engine::HandOver> messages);
+    void append(std::vector<engine::HandOver> messages);
     void beat(engine::BeatAnswer answer);
     void channel(engine::ChannelReply reply);
     void idle_wait(std::shared_ptr<IdleWait> wait);

@@ -73,9 +73,11 @@ Shell::~Shell() {
 
 void Shell::start() {
     const std::lock_guard lock{stop_mutex_};
-    channel_thread_.emplace(
-        [this](const engine::ChannelCall& what) { mailbox_->channel(call(what)); });
-    beat_thread_.emplace([this](const InstanceState& state) { mailbox_->beat(beat(state)); });
+    channel_thread_.emplace("waybill channel", [this](const engine::ChannelCall& what) {
+        mailbox_->channel(call(what));
+    });
+    beat_thread_.emplace("waybill beat",
+                         [this](const InstanceState& state) { mailbox_->beat(beat(state)); });
     ended_ = false;
     loop_thread_ = std::thread{[this] { loop(); }};
 }
@@ -91,6 +93,7 @@ void Shell::stop() {
 }
 
 void Shell::loop() {
+    name_this_thread("waybill loop");
     LocalTime now = clock_.now();
     engine_.start(now);
     act();
