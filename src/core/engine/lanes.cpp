@@ -77,7 +77,9 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
         advance(*lane.queue.front(), chain);
     }
     const bool strict = boxes_[partition.box]->box->options.lanes == Lanes::strict;
-    const bool stuck = strict && !lane.queue.empty() && row_due(*lane.queue.front()) > store_now();
+    const bool stuck = strict && !lane.queue.empty() &&
+                       row_due(*lane.queue.front()) > store_now() &&
+                       lane.queue.front()->sequence < lane.skipped_from;
     if (lane.skipped_from != 0 && !lane.reading && !stuck &&
         lane.queue.size() <= config_.options.lane_rows / 4) {
         lane.reading = true;
@@ -207,7 +209,8 @@ bool Machine::may_run(const Work& work, const Delivery& delivery) const {
     }
     const auto lane = partition.lanes.find(key);
     if (lane == partition.lanes.end() || lane->second.queue.empty() ||
-        lane->second.queue.front() != &work) {
+        lane->second.queue.front() != &work ||
+        (lane->second.skipped_from != 0 && work.sequence >= lane->second.skipped_from)) {
         return false;
     }
     const auto own = std::ranges::count_if(work.deliveries, [&](const Delivery& other) {

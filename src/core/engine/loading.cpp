@@ -10,7 +10,7 @@ constexpr std::uint32_t kStrikesMax = 3;
 
 }  // namespace
 
-Loaded Machine::load(Partition& partition, Entry& entry, Via via) {
+Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t only_chain) {
     BoxState& box = *boxes_[partition.box];
     const auto found = partition.works.find(entry.sequence);
     Work* work = found == partition.works.end() ? nullptr : found->second.get();
@@ -18,7 +18,7 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via) {
         auto missing = std::make_shared<Message>();
         missing->box = box.box->name;
         entry.message = std::move(missing);
-        return work != nullptr ? Loaded::accounted : take_unrouted(partition, entry);
+        return work != nullptr ? Loaded::accounted : take_unrouted(partition, entry, via);
     }
     std::vector<Delivery> routed;
     if (work == nullptr) {
@@ -27,7 +27,7 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via) {
         const bool nothing_open = std::ranges::all_of(routed, &Delivery::is_terminal);
         if (nothing_open && !entry.halted) {
             return entry.parked && routed.empty() ? Loaded::accounted
-                                                  : take_unrouted(partition, entry);
+                                                  : take_unrouted(partition, entry, via);
         }
     }
     const std::vector<Delivery>& deliveries = work != nullptr ? work->deliveries : routed;
@@ -43,13 +43,15 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via) {
     for (const std::uint32_t chain : chains_of(deliveries)) {
         if (entry.halted && work == nullptr && any_dead(deliveries, chain) && holds_lane) {
             block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
-        } else if (wants_chain(partition, entry, deliveries, chain, via) &&
+        } else if ((only_chain == any_chain || only_chain == chain) &&
+                   wants_chain(partition, entry, deliveries, chain, via) &&
                    (lane_hash == 0 || !entered ||
                     lane_admits(partition, entry.sequence, entry.due, lane_hash, chain, via))) {
             wanted.push_back(chain);
         }
     }
-    if (wanted.empty() && !(via == Via::forced && work == nullptr)) {
+    const bool needed = work == nullptr && (via == Via::forced || via == Via::parked);
+    if (wanted.empty() && !needed) {
         return Loaded::accounted;
     }
     if (far) {
@@ -90,6 +92,10 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via) {
 Loaded Machine::refuse(Partition& partition, Sequence sequence,
                        const std::vector<std::uint32_t>& chains, Via via) {
     if (via == Via::increment || via == Via::hand_over) {
+        if (chains.empty()) {
+            partition.scanned = false;
+            partition.scan_from = std::min(partition.scan_from, sequence - 1);
+        }
         for (const std::uint32_t chain : chains) {
             if (partition.cursors[chain] == tail) {
                 emit({.kind = Event::Kind::behind, .partition = partition.id, .count = chain});
@@ -102,7 +108,10 @@ Loaded Machine::refuse(Partition& partition, Sequence sequence,
 
 /// Nobody is left to want it: all targets are done (the last one was forgotten), or none matched, or
 /// its message is gone.
-Loaded Machine::take_unrouted(Partition& partition, Entry& entry) {
+Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
+    if (!has_room_for(sizeof(Work)) && via != Via::forced) {
+        return refuse(partition, entry.sequence, {}, via);
+    }
     const BoxOptions& options = boxes_[partition.box]->box->options;
     const bool matched = !entry.progress.empty();
     const bool missing = entry.message->id.is_nil();

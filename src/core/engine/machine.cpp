@@ -91,6 +91,10 @@ void Machine::on_channel(LocalTime now, ChannelReply reply) {
     } else if (const auto* taken = std::get_if<std::vector<Taken>>(&reply)) {
         on_taken(*taken);
     } else if (auto* page = std::get_if<ReadPage>(&reply)) {
+        if (read_is_void_) {
+            row_read_ = reconcile_read_ = false;  // asked of a timeline that is gone
+            return turn(now);
+        }
         on_page(std::get<ReadRequest>(call), std::move(*page));
     } else if (const auto* settled = std::get_if<SettleReply>(&reply)) {
         on_settled(*settled);
@@ -190,6 +194,7 @@ void Machine::send(ChannelCall call) {
     settled_last_ = std::holds_alternative<SettleBatch>(call);
     if (std::holds_alternative<ReadRequest>(call)) {
         ++reads_issued_;
+        read_is_void_ = false;
         read_epochs_.clear();
         for (const auto& [id, partition] : owned_) {
             read_epochs_[id] = partition->token.epoch;
@@ -267,14 +272,7 @@ LocalTime Machine::next_tick() const {
     if (!timers_.empty()) {
         next = std::min(next, local_of(timers_.begin()->first.first));
     }
-    for (const auto& box : boxes_) {
-        for (const TargetState& target : box->targets) {
-            if (!target.deadlines.empty()) {
-                next = std::min(next, target.deadlines.front().first);
-            }
-        }
-    }
-    next = std::min(next, rate_tick_);
+    next = std::min({next, next_timeout_, rate_tick_});
     if (starved_) {
         next = std::min(next, next_relief_);
     }

@@ -64,6 +64,7 @@ struct RunState {
 /// How a row came to us; what it may do to memory depends on it.
 enum class Via : std::uint8_t { increment, scan, due, lanes, parked, hand_over, forced };
 enum class Loaded : std::uint8_t { taken, accounted, refused };
+inline constexpr std::uint32_t any_chain = UINT32_MAX;
 
 /// The state machine behind Engine. One class, because every rule reads the same state; one file per
 /// rule of the blueprint: owning, reading, loading, lanes, starting, outcomes, settling, window,
@@ -144,9 +145,9 @@ private:
     Partition* current(PartitionId id);
 
     // loading.cpp
-    Loaded load(Partition& partition, Entry& entry, Via via);
+    Loaded load(Partition& partition, Entry& entry, Via via, std::uint32_t only_chain = any_chain);
     std::vector<Delivery> route(const BoxState& box, const Entry& entry) const;
-    Loaded take_unrouted(Partition& partition, Entry& entry);
+    Loaded take_unrouted(Partition& partition, Entry& entry, Via via);
     bool wants_chain(const Partition& partition, const Entry& entry,
                      const std::vector<Delivery>& deliveries, std::uint32_t chain, Via via) const;
     bool lane_admits(Partition& partition, Sequence sequence, StoreTime due,
@@ -288,6 +289,7 @@ private:
     LocalTime channel_after_{};
     std::uint32_t channel_failures_ = 0;
     bool settled_last_ = false;
+    bool read_is_void_ = false;
     /// Epochs of the partitions when the outstanding read was sent.
     std::map<PartitionId, std::uint64_t> read_epochs_{};
 
@@ -330,6 +332,8 @@ private:
     std::uint32_t in_flight_ = 0;
     std::uint32_t abandoned_ = 0;
     LocalTime rate_tick_ = local_never;
+    /// No run times out before this.
+    LocalTime next_timeout_ = local_never;
     /// Older local runs that must not overlap with a new one: delivery or lane → how many.
     std::unordered_map<std::uint64_t, std::uint32_t> ghosts_{};
     /// Started alone: the mark must be durable before the run begins.

@@ -107,7 +107,8 @@ bool Machine::revive(Work& work, std::string_view target) {
         return delivery.chain == chain && delivery.attached;
     });
     mark_dirty(work);
-    if (!attached && routes.chain_is_local(chain)) {
+    if (!attached && routes.chain_is_local(chain) &&
+        work.sequence <= work.partition->cursors[chain]) {
         attach(work, chain);
     }
     emit(Event::Kind::resumed, work, target);

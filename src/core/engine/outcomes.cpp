@@ -60,6 +60,10 @@ void Machine::on_outcome(LocalTime now, RunId id, RunResults results) {
 
 /// A handler that ignores its deadline cannot be killed: the attempt ends here, the thread does not.
 void Machine::time_out_runs() {
+    if (now_ < next_timeout_) {
+        return;
+    }
+    next_timeout_ = local_never;
     for (auto& box : boxes_) {
         for (TargetState& target : box->targets) {
             while (!target.deadlines.empty() && target.deadlines.front().first <= now_) {
@@ -90,6 +94,9 @@ void Machine::time_out_runs() {
                         ended, part,
                         RunResult{Fail{"timed out after " + std::to_string(took.count()) + " ms"}});
                 }
+            }
+            if (!target.deadlines.empty()) {
+                next_timeout_ = std::min(next_timeout_, target.deadlines.front().first);
             }
         }
     }

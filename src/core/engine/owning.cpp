@@ -133,15 +133,25 @@ void Machine::learn_registry(const BeatReply& reply) {
     registry_version_ = reply.registry_version;
     for (std::uint32_t index = 0; index < boxes_.size(); ++index) {
         BoxState& box = *boxes_[index];
-        if (!box.routes.update(reply.registry)) {
+        const Routes::Change change = box.routes.update(reply.registry);
+        if (change == Routes::Change::none) {
             continue;
         }
         box.targets.resize(box.routes.targets().size());
         box.chain_bytes.resize(box.routes.chains());
+        std::vector<PartitionId> of_box;
         for (auto& [id, partition] : owned_) {
-            if (partition->box != index) {
+            if (partition->box == index) {
+                of_box.push_back(id);
+            }
+        }
+        for (const PartitionId id : of_box) {
+            if (change == Routes::Change::chains) {
+                // Lanes are kept per chain: begin anew, under a new token.
+                drop_partition(id, Event::Kind::lost);
                 continue;
             }
+            Partition* partition = find_partition(id);
             // Rows that are not in memory are met again by the scan, those in memory here: a new
             // target may want them, a forgotten one may have been all they waited for.
             partition->cursors.assign(box.routes.chains(), 0);
@@ -302,6 +312,7 @@ void Machine::void_everything(std::string_view why) {
     answers_.clear();
     commands_seen_.clear();
     position_.clear();
+    read_is_void_ = true;
     registry_version_ = 0;
     declared_ = false;  // what we declared may be among what it lost
     increment_wanted_ = true;

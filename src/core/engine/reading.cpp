@@ -287,7 +287,13 @@ void Machine::on_lanes(ReadPage& page) {
     const std::vector<LaneRead> asked = std::exchange(lanes_asked_, {});
     for (const LaneRead& read : asked) {
         Partition* partition = current(read.partition);
-        if (partition == nullptr || !partition->lanes.contains(read.key)) {
+        if (partition == nullptr) {
+            continue;
+        }
+        const auto known = partition->lanes.find(read.key);
+        // A lane that was given up and came back since was not asked for this.
+        if (known == partition->lanes.end() || !known->second.reading ||
+            known->second.skipped_from != read.from) {
             continue;
         }
         std::uint32_t rows = 0;
@@ -301,7 +307,7 @@ void Machine::on_lanes(ReadPage& page) {
             // Open the gate as far as this row; what comes after it stays in the store for now.
             partition->lanes.at(read.key).skipped_from = entry.sequence + 1;
             const Sequence sequence = entry.sequence;
-            if (load(*partition, entry, Via::lanes) == Loaded::refused) {
+            if (load(*partition, entry, Via::lanes, read.chain) == Loaded::refused) {
                 partition->lanes.at(read.key).skipped_from = sequence;
                 refused = true;
                 break;

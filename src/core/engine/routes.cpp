@@ -14,8 +14,12 @@ Routes::Routes(const LocalBox& box) : box_(box) {
     update(own);
 }
 
-bool Routes::update(std::span<const Target> registry) {
+Routes::Change Routes::update(std::span<const Target> registry) {
     bool changed = false;
+    std::vector<std::uint32_t> before;
+    for (const RouteTarget& target : targets_) {
+        before.push_back(target.chain);
+    }
     std::vector<bool> seen(targets_.size(), false);
     const auto superseded = [&](const Target& target) {
         return std::ranges::any_of(registry, [&](const Target& other) {
@@ -54,10 +58,16 @@ bool Routes::update(std::span<const Target> registry) {
             changed = true;
         }
     }
-    if (changed) {
-        link();
+    if (!changed) {
+        return Change::none;
     }
-    return changed;
+    link();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        if (targets_[i].chain != before[i]) {
+            return Change::chains;
+        }
+    }
+    return Change::targets;
 }
 
 void Routes::link() {

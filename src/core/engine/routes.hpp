@@ -29,8 +29,10 @@ class Routes {
 public:
     explicit Routes(const LocalBox& box);
 
-    /// Replaces the registry. True if anything changed for messages that are already here.
-    bool update(std::span<const Target> registry);
+    /// `chains`: a known target moved to another chain, so that what is in memory is laid out wrongly.
+    enum class Change : std::uint8_t { none, targets, chains };
+    /// Replaces the registry; tells what changed for messages that are already here.
+    Change update(std::span<const Target> registry);
 
     const std::vector<RouteTarget>& targets() const { return targets_; }
     std::uint32_t chains() const { return chains_; }

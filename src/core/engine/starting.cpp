@@ -48,7 +48,7 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
     TargetState& target = box.targets[index];
     const std::uint32_t local = box.routes.targets()[index].local;
     const bool solo = limit == 1;
-    if (box.paused || local == no_executor || (solo && (in_flight_ > 0 || solo_ != nullptr))) {
+    if (box.paused || local == no_executor || (solo && (!runs_.empty() || solo_ != nullptr))) {
         return false;
     }
     const TargetOptions& options = box.box->targets[local].options;
@@ -189,7 +189,7 @@ void Machine::launch_solo() {
     const std::uint32_t index = solo_delivery_;
     solo_ = nullptr;
     const Delivery& delivery = work.deliveries[index];
-    if (may_start() && in_flight_ == 0 && delivery.state == Delivery::State::ready &&
+    if (may_start() && runs_.empty() && delivery.state == Delivery::State::ready &&
         delivery.attached && may_run(work, delivery)) {
         launch(work.partition->box, delivery.target, {{&work, index}});
         return;
@@ -235,6 +235,7 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
     ++target.running;
     ++partition.running;
     target.deadlines.emplace_back(run.deadline, command.id);
+    next_timeout_ = std::min(next_timeout_, run.deadline);
     runs_.emplace(command.id, std::move(run));
     commands_.runs.push_back(std::move(command));
 }

@@ -201,6 +201,13 @@ void Machine::rewind_largest_chain() {
         std::ranges::sort(works, std::greater{}, &Work::sequence);
         works.resize(works.size() / 2);
         for (Work* work : works) {
+            // Nothing of a lane may stay while something before it leaves.
+            const auto lane = partition->lanes.find(lane_key(work->lane_hash, chain));
+            if (work->lane_hash != 0 && lane != partition->lanes.end() &&
+                !lane->second.queue.empty() &&
+                lane->second.queue.back()->sequence > work->sequence) {
+                continue;
+            }
             if (partition->cursors[chain] == tail) {
                 emit({.kind = Event::Kind::behind, .partition = id, .count = chain});
             }
