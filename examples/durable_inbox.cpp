@@ -7,6 +7,7 @@
 #include <waybill/waybill.hpp>
 
 int main() {
+    // [in_fifteen_lines]
     waybill::Waybill app{{.store = waybill::memory::open()}};
 
     app.inbox("orders", {.lanes = waybill::Lanes::strict})
@@ -22,5 +23,6 @@ int main() {
     app.append({.type = "order.placed", .body = "order 2", .lane = "customer 7"});
 
     return app.run_until_idle() ? 0 : 1;  // a service calls app.run(): until SIGTERM
+    // [/in_fifteen_lines]
 }
 // [/durable_inbox]
