@@ -6,8 +6,8 @@
 
 namespace waybill::sim {
 
-void Checker::note(const char* what, ProcessNumber process, MessageNumber message, Sequence sequence,
-                   std::string text) {
+void Checker::note(const char* what, ProcessNumber process, MessageNumber message,
+                   Sequence sequence, std::string text) {
     history_.add({.at = now_,
                   .what = what,
                   .instance = process,
@@ -53,13 +53,33 @@ std::string Checker::chain_of(const std::vector<Target>& registry, const std::st
     return root;
 }
 
-std::vector<const Target*> Checker::matching(const std::vector<Target>& registry, const Entry& entry) {
+/// With a requeue: the named ones and what waits for them.
+bool Checker::is_requeued(const std::vector<Target>& registry, const Entry& entry,
+                          const Target& target) {
+    const auto is_named = [&](const std::string& key) {
+        return std::find(entry.only.begin(), entry.only.end(), key) != entry.only.end();
+    };
+    const Target* at = &target;
+    for (std::size_t steps = 0; at != nullptr && steps <= registry.size(); ++steps) {
+        if (is_named(at->key) ||
+            std::any_of(at->legacy_keys.begin(), at->legacy_keys.end(), is_named)) {
+            return true;
+        }
+        if (at->after.empty() || at->after_dead != AfterDead::block) return false;
+        const auto before = std::find_if(registry.begin(), registry.end(), [&](const Target& t) {
+            return t.box == at->box && t.key == at->after;
+        });
+        at = before == registry.end() ? nullptr : &*before;
+    }
+    return false;
+}
+
+std::vector<const Target*> Checker::matching(const std::vector<Target>& registry,
+                                             const Entry& entry) {
     std::vector<const Target*> found;
     for (const Target& target : registry) {
-        const bool is_wanted =
-            entry.only.empty() ||
-            std::find(entry.only.begin(), entry.only.end(), target.key) != entry.only.end();
-        if (target.box == entry.message->box && is_wanted && matches(target.matcher, *entry.message)) {
+        if (target.box == entry.message->box && matches(target.matcher, *entry.message) &&
+            (entry.only.empty() || is_requeued(registry, entry, target))) {
             found.push_back(&target);
         }
     }
@@ -135,7 +155,8 @@ void Checker::count_lonely_deaths(ProcessNumber process) {
         if (rows == store_->db().open.end()) continue;
         for (const auto& [sequence, open] : rows->second) {
             const MessageNumber message = number_of(open.entry.message->id);
-            const bool is_alone = running.empty() || (running.size() == 1 && running.contains(message));
+            const bool is_alone =
+                running.empty() || (running.size() == 1 && running.contains(message));
             if (open.entry.solo_epoch != row.token.epoch || !is_alone) continue;
             if (!lonely_.insert({message, id, row.token.epoch}).second) continue;
             ++messages_[static_cast<std::size_t>(message)].alone_deaths;
@@ -144,9 +165,12 @@ void Checker::count_lonely_deaths(ProcessNumber process) {
     }
 }
 
-void Checker::on_page(ProcessNumber process, const ReadPage& page) {
+void Checker::on_page(ProcessNumber process, const ReadRequest& request, const ReadPage& page) {
+    static constexpr std::array kKinds{"increment", "scan", "due", "lanes", "parked"};
     for (const Entry& entry : page.entries) {
         processes_[process].read.insert({entry.partition, entry.sequence});
+        note("read", process, number_of(entry.message->id), entry.sequence,
+             kKinds[static_cast<std::size_t>(request.kind)]);
     }
 }
 
@@ -157,7 +181,8 @@ void Checker::on_registry(ProcessNumber process, const std::vector<Target>& regi
 void Checker::on_status(ProcessNumber process, const engine::Status& status) {
     if (status.reconciled > 0) fail("A9", "the reconcile found work the engine did not know");
     const engine::Options& options = plan_.engine;
-    const std::uint64_t page = std::min<std::uint64_t>(options.page_bytes, options.page_rows * 2048ULL);
+    const std::uint64_t page =
+        std::min<std::uint64_t>(options.page_bytes, options.page_rows * 2048ULL);
     if (status.window_used > options.window_bytes + page + 4096) {
         fail("I13", "window_used " + std::to_string(status.window_used) + " of " +
                         std::to_string(options.window_bytes) + " at i" + std::to_string(process));
@@ -198,10 +223,12 @@ std::vector<PartitionId> Checker::partitions_running(ProcessNumber process) cons
 
 void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held) {
     note("taken", -1, no_message, 0,
-         "p" + std::to_string(taken.partition) + " epoch " + std::to_string(taken.token.epoch) + " by " +
-             to_string(taken.token.owner).substr(0, 8) + (taken.unclean ? " unclean" : ""));
+         "p" + std::to_string(taken.partition) + " epoch " + std::to_string(taken.token.epoch) +
+             " by " + to_string(taken.token.owner).substr(0, 8) +
+             (taken.unclean ? " unclean" : ""));
     if (held) {
-        fail("I5", "partition " + std::to_string(before.id) + " was taken from an owner whose lease lives");
+        fail("I5", "partition " + std::to_string(before.id) +
+                       " was taken from an owner whose lease lives");
     }
     for (const auto& [number, process] : processes_) {
         if (process.incarnation != before.token.owner || !process.up) continue;
@@ -225,8 +252,10 @@ void Checker::on_given(const PartitionRow& before, const GiveRequest& give) {
         if (!process.up || process.incarnation != give.token.owner) continue;
         for (const ActiveRun& run : active_) {
             if (run.process == number && run.fence.partition == before.id) {
-                fail("B7", "partition " + std::to_string(before.id) + " was given while a handler of " +
-                               run.target + " ran in it", run.messages.front());
+                fail("B7",
+                     "partition " + std::to_string(before.id) + " was given while a handler of " +
+                         run.target + " ran in it",
+                     run.messages.front());
             }
         }
     }
@@ -247,6 +276,12 @@ void Checker::on_promoted(const Database& lost) {
     letters_.clear();
     for (const auto& [key, letter] : store_->db().dead) letters_.insert(key);
     promised_.clear();
+    for (const auto& [id, row] : store_->db().commands) {
+        const Command& command = row.command;
+        if (!row.result && command.kind == Command::Kind::resume) {
+            promised_.insert({command.message, command.target});
+        }
+    }
     last_sequence_ = store_->db().next_sequence - 1;
     note("promoted", -1, no_message, 0, store_->generation());
     on_trouble_everywhere();

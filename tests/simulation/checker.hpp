@@ -47,7 +47,7 @@ public:
     void on_trouble(ProcessNumber process);
     void on_trouble_everywhere();
     void on_clock_step();
-    void on_page(ProcessNumber process, const ReadPage& page);
+    void on_page(ProcessNumber process, const ReadRequest& request, const ReadPage& page);
     void on_registry(ProcessNumber process, const std::vector<Target>& registry);
     void on_start(ProcessNumber process, const engine::Run& run, Duration deadline);
     void on_return(ProcessNumber process, engine::RunId run, const engine::RunResults& results);
@@ -119,7 +119,10 @@ private:
     const TargetPlan* target_plan(const BoxPlan& box, const std::string& key) const;
     static std::string chain_of(const std::vector<Target>& registry, const std::string& box,
                                 const std::string& key);
-    static std::vector<const Target*> matching(const std::vector<Target>& registry, const Entry& entry);
+    static bool is_requeued(const std::vector<Target>& registry, const Entry& entry,
+                            const Target& target);
+    static std::vector<const Target*> matching(const std::vector<Target>& registry,
+                                               const Entry& entry);
     /// Its own or one under a former key.
     static const Progress* progress_of(const Entry& entry, const Target& target);
     bool is_current(const Fence& fence) const;

@@ -38,7 +38,8 @@ void Checker::on_answered(const Append& item, const AppendResult& result) {
     if (!original.committed && !original.was_lost) {
         fail("I1b", "Duplicate was answered, and the first one is not there", message);
     }
-    if (original.message.tenant != item.message->tenant || original.message.box != item.message->box ||
+    if (original.message.tenant != item.message->tenant ||
+        original.message.box != item.message->box ||
         original.message.dedup_key != item.message->dedup_key) {
         fail("I4", "Duplicate was answered for a message of another scope", message);
     }
@@ -70,7 +71,10 @@ void Checker::on_committed(const OpenRow& row) {
     MessageFacts& facts = messages_[static_cast<std::size_t>(number)];
     facts.committed = true;
     note("committed", -1, number, row.entry.sequence,
-         "p" + std::to_string(row.entry.partition) + " " + facts.message.lane);
+         "p" + std::to_string(row.entry.partition) + " " + facts.message.lane +
+             (facts.message.collapse_key.empty() ? "" : " collapse " + facts.message.collapse_key) +
+             (facts.message.not_before == StoreTime{} ? "" : " scheduled") +
+             (row.entry.requeues == 0 ? "" : " requeue " + std::to_string(row.entry.requeues)));
     if (facts.message.dedup_key.empty() || row.entry.requeues > 0) return;
 
     const Duration window = box_plan(facts.message.box).options.dedup_window;
@@ -81,7 +85,8 @@ void Checker::on_committed(const OpenRow& row) {
     if (is_new) return;
     const MessageFacts& original = messages_[static_cast<std::size_t>(first->second)];
     if (original.dedup_until > store_->clock(row.begun) && !clock_ever_stepped_) {
-        fail("I4", "m" + std::to_string(first->second) + " has the same key, and its window is open",
+        fail("I4",
+             "m" + std::to_string(first->second) + " has the same key, and its window is open",
              number);
     }
     first->second = number;

@@ -4,10 +4,10 @@
 
 namespace waybill::sim {
 
-/// A head that halted holds what comes after it in its lane and chain.
+/// A head that halted holds the rest of its chain, and what comes after it in its lane and chain.
 bool Checker::is_behind_halt(const OpenRow& row, const std::string& chain) const {
     const auto& rows = store_->db().open.at(row.entry.partition);
-    for (auto at = rows.begin(); at != rows.end() && at->first < row.entry.sequence; ++at) {
+    for (auto at = rows.begin(); at != rows.end() && at->first <= row.entry.sequence; ++at) {
         const Entry& head = at->second.entry;
         if (!head.halted || head.message->lane != row.entry.message->lane) continue;
         for (const Target* target : matching(store_->db().registry, head)) {
@@ -30,7 +30,8 @@ std::vector<const OpenRow*> Checker::unfinished() const {
             if (entry.parked && wanted.empty()) continue;
             const BoxPlan& box = box_plan(entry.message->box);
             const bool may_halt = box.options.lanes == Lanes::strict &&
-                                  box.options.on_dead == OnDead::halt && !entry.message->lane.empty();
+                                  box.options.on_dead == OnDead::halt &&
+                                  !entry.message->lane.empty();
             bool any_held = false;
             bool any_free = false;
             for (const Target* target : wanted) {
@@ -50,7 +51,8 @@ std::vector<const OpenRow*> Checker::unfinished() const {
 /// I17: who has stopped holds nothing and runs nothing.
 void Checker::on_stopped(ProcessNumber process) {
     note("stopped", process);
-    if (has_running(process)) return;
+    const bool had_trouble = now_ - processes_[process].trouble < plan_.engine.shutdown_timeout * 2;
+    if (has_running(process) || had_trouble) return;
     const Uuid& self = processes_[process].incarnation;
     for (const auto& [id, row] : store_->db().partitions) {
         if (row.token.owner == self && row.token.generation == store_->generation()) {
@@ -82,8 +84,10 @@ void Checker::at_end() {
     for (const auto& [key, count] : db.effects) {
         const bool is_recorded = db.inline_done.contains(key);
         if (count != 1 || !is_recorded) {
-            fail("I7", key.target + ": " + std::to_string(count) + " effects, " +
-                           (is_recorded ? "recorded" : "not recorded"), number_of(key.message));
+            fail("I7",
+                 key.target + ": " + std::to_string(count) + " effects, " +
+                     (is_recorded ? "recorded" : "not recorded"),
+                 number_of(key.message));
         }
     }
 }

@@ -17,8 +17,10 @@ std::string describe(const Settlement& item) {
     std::string text = item.finish ? "finish" : "keep";
     for (const Progress& p : item.progress) {
         text += " " + p.target + "=" +
-                (p.state == State::done ? "done" : p.state == State::dead ? "dead" : "ready") + "/" +
-                std::to_string(p.failures);
+                (p.state == State::done   ? "done"
+                 : p.state == State::dead ? "dead"
+                                          : "ready") +
+                "/" + std::to_string(p.failures);
     }
     for (const DeadLetter& d : item.dead) text += " dead " + d.target + " (" + d.reason + ")";
     if (item.halted) text += " halted";
@@ -60,7 +62,8 @@ void Checker::check_progress(const Settlement& item, const Entry& entry) {
     const MessageNumber number = number_of(item.message);
     for (const Progress& next : item.progress) {
         const Progress* known = find_progress(entry.progress, next.target);
-        const bool was_promised = promised_.contains({item.message, next.target});
+        const auto promise = promised_.lower_bound({item.message, ""});
+        const bool was_promised = promise != promised_.end() && promise->first == item.message;
         if (known != nullptr && known->state == State::done && next.state != State::done) {
             fail("I6", "the recorded success of " + next.target + " was taken back", number);
         }
@@ -69,9 +72,10 @@ void Checker::check_progress(const Settlement& item, const Entry& entry) {
             fail("I8", next.target + " is recorded as done, and no handler said so", number);
         }
         if (next.failures > allowed_failures(number, next.target)) {
-            fail("I9", next.target + " has " + std::to_string(next.failures) +
-                           " failures recorded, its handler failed " +
-                           std::to_string(allowed_failures(number, next.target)) + " times",
+            fail("I9",
+                 next.target + " has " + std::to_string(next.failures) +
+                     " failures recorded, its handler failed " +
+                     std::to_string(allowed_failures(number, next.target)) + " times",
                  number);
         }
         if (known != nullptr && known->state == State::ready && next.state == State::ready &&
@@ -82,6 +86,8 @@ void Checker::check_progress(const Settlement& item, const Entry& entry) {
             !was_promised) {
             fail("I2", "the dead delivery of " + next.target + " came back by itself", number);
         }
+    }
+    for (const Progress& next : item.progress) {
         if (next.state == State::ready) promised_.erase({item.message, next.target});
     }
 }
@@ -97,8 +103,10 @@ void Checker::check_dead(const Settlement& item, const Entry& entry) {
         if (letter.reason.find("crash loop") != std::string::npos) {
             const std::uint32_t deaths = messages_[static_cast<std::size_t>(number)].alone_deaths;
             if (deaths < 3) {
-                fail("C1", "crash loop, though alone in flight only " + std::to_string(deaths) +
-                               " times when its process died", number);
+                fail("C1",
+                     "crash loop, though alone in flight only " + std::to_string(deaths) +
+                         " times when its process died",
+                     number);
             }
             continue;
         }
@@ -118,8 +126,10 @@ void Checker::check_dead(const Settlement& item, const Entry& entry) {
             !after.empty() && (find_letter(item, after) != nullptr ||
                                (before != nullptr && before->state == State::dead));
         if (died_with_it) continue;
-        fail("I9", letter.target + " died after " + std::to_string(letter.failures) + " of " +
-                       std::to_string(most) + " attempts: " + letter.reason, number);
+        fail("I9",
+             letter.target + " died after " + std::to_string(letter.failures) + " of " +
+                 std::to_string(most) + " attempts: " + letter.reason,
+             number);
     }
 }
 
@@ -171,7 +181,8 @@ void Checker::on_settled(const SettleBatch& batch) {
         for (const DeadLetter& letter : item.dead) {
             const DeadKey key{letter.message, letter.target};
             if (letters_.contains(key) && !store_->db().dead.contains(key)) {
-                fail("I2", "a dead letter of " + letter.target + " is missing", number_of(letter.message));
+                fail("I2", "a dead letter of " + letter.target + " is missing",
+                     number_of(letter.message));
             }
         }
     }
@@ -181,10 +192,13 @@ void Checker::on_settled(const SettleBatch& batch) {
 void Checker::on_inline(const InlineRequest& request, InlineResult::Record record) {
     const MessageNumber number = number_of(request.message);
     using enum InlineResult::Record;
-    note(record == recorded ? "inline recorded" : record == already ? "inline already" : "inline lost", -1,
-         number, request.sequence, request.target);
+    note(record == recorded  ? "inline recorded"
+         : record == already ? "inline already"
+                             : "inline lost",
+         -1, number, request.sequence, request.target);
     if (record != recorded) return;
-    if (!is_current(request.fence)) fail("I7", "an inline commit with a token that had moved", number);
+    if (!is_current(request.fence))
+        fail("I7", "an inline commit with a token that had moved", number);
     deliveries_[{number, request.target}].done = true;
     const OpenRow* row = store_->db().find_open(request.fence.partition, request.sequence);
     const EffectKey key{request.message, request.target, row->entry.requeues};

@@ -29,7 +29,10 @@ void Checker::on_start(ProcessNumber process, const engine::Run& run, Duration d
         note("start", process, number, item.sequence, key);
         const MessageFacts& facts = messages_[static_cast<std::size_t>(number)];
         if (!facts.committed && !facts.was_lost) fail("I3", "started before its commit", number);
-        if (box.options.lanes != Lanes::none && !item.message->lane.empty() && item.sequence < before) {
+        if (!matches(target.matcher, *item.message))
+            fail("routing", key + " does not want it", number);
+        if (box.options.lanes != Lanes::none && !item.message->lane.empty() &&
+            item.sequence < before) {
             fail("I10", "a batch out of order", number);
         }
         before = item.sequence;
@@ -59,8 +62,9 @@ void Checker::check_token(ProcessNumber process, const engine::Run& run) {
     if (is_current(run.fence) || token.generation != store_->generation()) return;
     if (current != tokens_.end() && current->second.owner == token.owner) return;
     if (now_ - clock_stepped_ < plan_.engine.lease * 3) return;
-    fail("I5", "i" + std::to_string(process) + " started work of partition " +
-                   std::to_string(run.fence.partition) + " after it had changed hands",
+    fail("I5",
+         "i" + std::to_string(process) + " started work of partition " +
+             std::to_string(run.fence.partition) + " after it had changed hands",
          number_of(run.items.front().message->id));
 }
 
@@ -127,9 +131,10 @@ void Checker::check_order(ProcessNumber process, const ActiveRun& run, const eng
             continue;
         }
         if (!chain_is_open(facts.registry, head.entry, run.chain)) continue;
-        fail("I10", "m" + std::to_string(number_of(head.entry.message->id)) + " #" +
-                        std::to_string(at->first) + " of " + lane + " is open for " + run.chain +
-                        (head.entry.halted ? " (halted)" : ""),
+        fail("I10",
+             "m" + std::to_string(number_of(head.entry.message->id)) + " #" +
+                 std::to_string(at->first) + " of " + lane + " is open for " + run.chain +
+                 (head.entry.halted ? " (halted)" : ""),
              number_of(item.message->id));
         return;
     }
@@ -149,9 +154,11 @@ void Checker::check_overlap(const ActiveRun& run) {
                 }
                 const Message& second = messages_[static_cast<std::size_t>(its)].message;
                 if (box.options.lanes != Lanes::none && !message.lane.empty() &&
-                    message.lane == second.lane && other.chain == run.chain) {
-                    fail("I10", "two in flight in " + message.lane + ": m" + std::to_string(its) +
-                                    " runs " + other.target, mine);
+                    message.lane == second.lane && other.chain == run.chain && mine != its) {
+                    fail("I10",
+                         "two in flight in " + message.lane + ": m" + std::to_string(its) +
+                             " runs " + other.target,
+                         mine);
                 }
             }
         }
@@ -165,7 +172,8 @@ void Checker::check_times(const engine::RunItem& item) {
     }
 }
 
-void Checker::on_return(ProcessNumber process, engine::RunId id, const engine::RunResults& results) {
+void Checker::on_return(ProcessNumber process, engine::RunId id,
+                        const engine::RunResults& results) {
     const auto run = std::find_if(active_.begin(), active_.end(), [&](const ActiveRun& r) {
         return r.process == process && r.id == id;
     });

@@ -19,7 +19,8 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 class Dice final : public Random {
 public:
     explicit Dice(std::uint64_t seed) : state_(mix(seed)) {}
-    Dice(std::uint64_t seed, std::uint64_t stream) : state_(mix(mix(seed) ^ mix(stream ^ 0xD1CEULL))) {}
+    Dice(std::uint64_t seed, std::uint64_t stream)
+        : state_(mix(mix(seed) ^ mix(stream ^ 0xD1CEULL))) {}
 
     std::uint64_t next() override {
         state_ += 0x9E3779B97F4A7C15ULL;

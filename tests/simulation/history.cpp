@@ -49,7 +49,9 @@ void History::add(Note note) {
 
 void History::violate(Violation violation) {
     if (violation_) return;
-    add({.at = violation.at, .what = "VIOLATION", .message = violation.message,
+    add({.at = violation.at,
+         .what = "VIOLATION",
+         .message = violation.message,
          .text = violation.rule + ": " + violation.text});
     violation_ = std::move(violation);
 }

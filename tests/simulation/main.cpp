@@ -1,6 +1,3 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "simulation/world.hpp"
 
 /// waybill_simulation: runs seeds, prints the first violation and the line that replays it.
@@ -16,6 +16,8 @@ namespace {
 
 using namespace waybill;
 using namespace waybill::sim;
+
+constexpr unsigned kSecondsPerSeed = 30;
 
 struct Arguments {
     std::uint64_t first = 0;
@@ -29,15 +31,16 @@ struct Arguments {
 };
 
 [[noreturn]] void usage(const std::string& problem) {
-    std::fprintf(stderr,
-                 "waybill_simulation: %s\n"
-                 "  --seed N | --seeds A..B   which runs (default 0..1999, or 0..WAYBILL_SIM_SEEDS-1)\n"
-                 "  --mutation NAME           plant a bug; --expect-violation turns the exit code around\n"
-                 "  --list-mutations          name them\n"
-                 "  --trace                   print everything that happens\n"
-                 "  --jobs N                  in N processes\n"
-                 "  --keep-going              do not stop at the first violation\n",
-                 problem.c_str());
+    std::fprintf(
+        stderr,
+        "waybill_simulation: %s\n"
+        "  --seed N | --seeds A..B   which runs (default 0..1999, or 0..WAYBILL_SIM_SEEDS-1)\n"
+        "  --mutation NAME           plant a bug; --expect-violation turns the exit code around\n"
+        "  --list-mutations          name them\n"
+        "  --trace                   print everything that happens\n"
+        "  --jobs N                  in N processes\n"
+        "  --keep-going              do not stop at the first violation\n",
+        problem.c_str());
     std::exit(2);
 }
 
@@ -85,55 +88,89 @@ Arguments parse(int count, char** values) {
     return arguments;
 }
 
+std::string replay(const Arguments& arguments, std::uint64_t seed) {
+    std::string line = "replay: waybill_simulation --seed " + std::to_string(seed);
+    if (arguments.mutation != nullptr) {
+        line += " --mutation " + std::string{arguments.mutation->name};
+    }
+    return line;
+}
+
 void report(const Arguments& arguments, std::uint64_t seed, const World& world) {
     const Violation& violation = *world.history().violation();
-    std::string text = "seed " + std::to_string(seed) + ": violation of " + violation.rule + " at " +
-                       in_seconds(violation.at) + " s";
+    std::string text = "seed " + std::to_string(seed) + ": violation of " + violation.rule +
+                       " at " + in_seconds(violation.at) + " s";
     if (violation.message != no_message) text += ", message m" + std::to_string(violation.message);
     text += ": " + violation.text + "\n";
     if (violation.message != no_message) {
         text += "  its last events:\n" + world.history().tail(violation.message, 30);
     }
     text += "  all last events:\n" + world.history().tail(no_message, 12);
-    text += "  replay: waybill_simulation --seed " + std::to_string(seed);
-    if (arguments.mutation != nullptr) {
-        text += " --mutation " + std::string{arguments.mutation->name};
-    }
+    text += "  " + replay(arguments, seed);
     std::printf("%s\n\n", text.c_str());
     std::fflush(stdout);
 }
 
-/// True: the seed is clean.
+bool is_clean(std::uint64_t seed) {
+    World world{seed, Mutation::none, false};
+    world.run();
+    return !world.history().violation();
+}
+
+/// True: the seed is clean. A planted bug is caught only by a seed that is clean without it.
 bool run_seed(const Arguments& arguments, std::uint64_t seed) {
     const Mutation mutation =
         arguments.mutation == nullptr ? Mutation::none : arguments.mutation->mutation;
     World world{seed, mutation, arguments.trace};
     world.run();
     if (world.history().violation()) {
+        if (mutation != Mutation::none && !is_clean(seed)) return true;
         report(arguments, seed, world);
         return false;
     }
     if (arguments.trace) {
         std::printf("seed %llu: clean, %llu events, %s s\n", static_cast<unsigned long long>(seed),
-                    static_cast<unsigned long long>(world.events()), in_seconds(world.now()).c_str());
+                    static_cast<unsigned long long>(world.events()),
+                    in_seconds(world.now()).c_str());
     }
     // Whoever runs twice must see the same.
     if (mutation == Mutation::none && seed % 100 == 7) {
         World again{seed, mutation, false};
         again.run();
         if (again.history().hash() != world.history().hash()) {
-            std::printf("seed %llu: two runs, two histories\n", static_cast<unsigned long long>(seed));
+            std::printf("seed %llu: two runs, two histories\n",
+                        static_cast<unsigned long long>(seed));
             return false;
         }
     }
     return true;
 }
 
+/// In a process of its own, so that a crash or an endless loop is a finding like any other.
+bool run_apart(const Arguments& arguments, std::uint64_t seed) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(kSecondsPerSeed);
+        const bool is_fine = run_seed(arguments, seed);
+        std::fflush(stdout);
+        _exit(is_fine ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFSIGNALED(status)) return WEXITSTATUS(status) == 0;
+    std::printf("seed %llu: ended by signal %d\n  %s\n\n", static_cast<unsigned long long>(seed),
+                WTERMSIG(status), replay(arguments, seed).c_str());
+    // A crash is not how a planted bug should be found.
+    return arguments.mutation != nullptr;
+}
+
 /// Every `step`-th seed from `first` on. The number of violations.
 int run_share(const Arguments& arguments, std::uint64_t first, std::uint64_t step) {
     int found = 0;
     for (std::uint64_t seed = first; seed <= arguments.last; seed += step) {
-        if (run_seed(arguments, seed)) continue;
+        const bool is_single = arguments.first == arguments.last;
+        if (is_single ? run_seed(arguments, seed) : run_apart(arguments, seed)) continue;
         ++found;
         if (!arguments.keep_going) break;
     }
@@ -168,13 +205,15 @@ int main(int count, char** values) {
     const Arguments arguments = parse(count, values);
     if (arguments.list) {
         for (const MutationInfo& info : all_mutations()) {
-            std::printf("%-34s %s\n", std::string{info.name}.c_str(), std::string{info.bug}.c_str());
+            std::printf("%-34s %s\n", std::string{info.name}.c_str(),
+                        std::string{info.bug}.c_str());
         }
         return 0;
     }
     const int found = run_all(arguments);
     if (arguments.is_expecting) {
-        std::printf("%s\n", found > 0 ? "the planted bug was caught" : "the planted bug was NOT caught");
+        std::printf("%s\n",
+                    found > 0 ? "the planted bug was caught" : "the planted bug was NOT caught");
         return found > 0 ? 0 : 1;
     }
     if (found == 0) {

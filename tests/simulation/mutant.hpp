@@ -28,7 +28,9 @@ public:
     void on_hint() { hinted_ = true; }
 
     bool drops_late_outcome() const { return mutation_ == Mutation::late_outcome_dropped; }
-    bool releases_while_running() { return is(Mutation::release_while_running) && dice_.chance(0.02); }
+    bool releases_while_running() {
+        return is(Mutation::release_while_running) && dice_.chance(0.02);
+    }
     bool answers_at_once() const { return is(Mutation::done_before_handler); }
 
 private:

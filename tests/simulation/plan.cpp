@@ -64,8 +64,9 @@ BoxPlan draw_box(Dice& dice, std::size_t index, bool is_rolling) {
     box.options.on_dead =
         box.options.lanes == Lanes::strict && dice.chance(0.35) ? OnDead::halt : OnDead::advance;
     const double unmatched = dice.unit();
-    box.options.unmatched =
-        unmatched < 0.6 ? Unmatched::park : unmatched < 0.8 ? Unmatched::done : Unmatched::dead;
+    box.options.unmatched = unmatched < 0.6   ? Unmatched::park
+                            : unmatched < 0.8 ? Unmatched::done
+                                              : Unmatched::dead;
     box.options.partitions = static_cast<std::uint32_t>(dice.between(1, 8));
     box.options.keep_done = dice.chance(0.3) ? Duration{} : Duration{std::chrono::hours{1}};
     box.options.concurrency = static_cast<std::uint32_t>(dice.between(1, 32));

@@ -17,8 +17,9 @@ bool SimStore::is_alive(const Uuid& incarnation, bool honest) const {
 Duration SimStore::free_at(PartitionId partition, bool exclusive) const {
     const auto lock = locks_.find(partition);
     if (lock == locks_.end()) return {};
-    const Duration until = exclusive ? std::max(lock->second.exclusive_until, lock->second.shared_until)
-                                     : lock->second.exclusive_until;
+    const Duration until = exclusive
+                               ? std::max(lock->second.exclusive_until, lock->second.shared_until)
+                               : lock->second.exclusive_until;
     return until > now_ ? until : Duration{};
 }
 
@@ -28,7 +29,9 @@ PartitionState SimStore::describe(const PartitionRow& row) const {
             .box = row.box,
             .first_slot = row.first_slot,
             .last_slot = row.last_slot,
-            .state = row.token.owner.is_nil() ? none : is_alive(row.token.owner) ? alive : dead,
+            .state = row.token.owner.is_nil()    ? none
+                     : is_alive(row.token.owner) ? alive
+                                                 : dead,
             .token = row.token,
             .heir = row.heir};
 }
@@ -39,13 +42,14 @@ Duration SimStore::beat_waits_until(const Uuid& incarnation) const {
 }
 
 BeatReply SimStore::beat(const InstanceState& state) {
-    const bool owns = std::any_of(db_.partitions.begin(), db_.partitions.end(), [&](const auto& row) {
-        return row.second.token.owner == state.incarnation;
-    });
+    const bool owns =
+        std::any_of(db_.partitions.begin(), db_.partitions.end(),
+                    [&](const auto& row) { return row.second.token.owner == state.incarnation; });
     if (state.stopping && !owns) {
         db_.instances.erase(state.incarnation);
     } else {
-        db_.instances[state.incarnation] = {.state = state, .until = later(clock(now_), state.lease)};
+        db_.instances[state.incarnation] = {.state = state,
+                                            .until = later(clock(now_), state.lease)};
     }
     BeatReply reply{.now = clock(now_), .generation = generation()};
     reply.registry_version = db_.registry_version;
@@ -97,11 +101,13 @@ SimStore::TakeTicket SimStore::begin_take(const Uuid& self, std::span<const Take
         if (row.token != want.seen || (!owner.is_nil() && !is_mine && is_alive(owner))) continue;
 
         const auto previous = db_.instances.find(owner);
-        const bool was_stopping = previous != db_.instances.end() && previous->second.state.stopping;
+        const bool was_stopping =
+            previous != db_.instances.end() && previous->second.state.stopping;
         const bool is_unclean = !owner.is_nil() && !is_mine && !was_stopping;
-        Taken taken{.partition = row.id,
-                    .token = {.owner = self, .epoch = row.token.epoch + 1, .generation = generation()},
-                    .unclean = is_unclean};
+        Taken taken{
+            .partition = row.id,
+            .token = {.owner = self, .epoch = row.token.epoch + 1, .generation = generation()},
+            .unclean = is_unclean};
         const bool was_quiet =
             row.unclean_ends == 0 || clock(now_) - row.last_unclean >= crash_quiet;
         taken.unclean_ends = (was_quiet ? 0 : row.unclean_ends) + (is_unclean ? 1 : 0);
@@ -109,7 +115,6 @@ SimStore::TakeTicket SimStore::begin_take(const Uuid& self, std::span<const Take
                           : row.unclean_ends == 0 ? forever
                                                   : clock(now_) - row.last_unclean;
         ticket.granted.push_back(taken);
-        ticket.held.push_back(!owner.is_nil() && !is_mine && is_alive(owner, true));
         Lock& lock = locks_[row.id];
         lock.exclusive_until = std::max(lock.exclusive_until, now_ + hold);
         if (!owner.is_nil() && !is(Mutation::takeover_beside_renewal)) {
@@ -125,7 +130,8 @@ void SimStore::blame(PartitionId partition) {
         if (is(Mutation::crash_blames_all)) ++row.entry.strikes;
         if (!is(Mutation::crash_counts_as_failure)) continue;
         for (const Target& target : db_.registry) {
-            if (target.box != row.entry.message->box || !matches(target.matcher, *row.entry.message)) {
+            if (target.box != row.entry.message->box ||
+                !matches(target.matcher, *row.entry.message)) {
                 continue;
             }
             Progress* progress = find_progress(row.entry.progress, target.key);
@@ -140,10 +146,10 @@ void SimStore::blame(PartitionId partition) {
 
 std::optional<std::vector<Taken>> SimStore::finish_take(const TakeTicket& ticket) {
     if (ticket.timeline != timeline_) return std::nullopt;
-    for (std::size_t i = 0; i < ticket.granted.size(); ++i) {
-        const Taken& taken = ticket.granted[i];
+    for (const Taken& taken : ticket.granted) {
         PartitionRow& row = db_.partitions.at(taken.partition);
         const PartitionRow before = row;
+        const bool held = before.token.owner != ticket.self && is_alive(before.token.owner, true);
         row.token = taken.token;
         row.heir = {};
         row.unclean_ends = taken.unclean_ends;
@@ -151,14 +157,15 @@ std::optional<std::vector<Taken>> SimStore::finish_take(const TakeTicket& ticket
             row.last_unclean = clock(now_);
             blame(taken.partition);
         }
-        witness_.on_taken(before, taken, ticket.held[i]);
+        witness_.on_taken(before, taken, held);
     }
     return ticket.granted;
 }
 
 Duration SimStore::give_waits_until(std::span<const GiveRequest> partitions) const {
     Duration until{};
-    for (const GiveRequest& give : partitions) until = std::max(until, free_at(give.partition, true));
+    for (const GiveRequest& give : partitions)
+        until = std::max(until, free_at(give.partition, true));
     return until;
 }
 

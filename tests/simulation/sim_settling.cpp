@@ -42,7 +42,8 @@ bool SimStore::matches_fence(const Fence& fence) const {
 Duration SimStore::settle_waits_until(const SettleBatch& batch) const {
     Duration until{};
     if (is(Mutation::fence_without_lock)) return until;
-    for (const Fence& fence : batch.fences) until = std::max(until, free_at(fence.partition, false));
+    for (const Fence& fence : batch.fences)
+        until = std::max(until, free_at(fence.partition, false));
     return until;
 }
 
@@ -52,6 +53,7 @@ SimStore::SettleTicket SimStore::begin_settle(const SettleBatch& batch, Duration
         ticket.reply.registry_stale = true;
         return ticket;
     }
+    registry_held_ = std::max(registry_held_, now_ + hold);
     for (const Fence& fence : batch.fences) {
         if (!matches_fence(fence)) {
             ticket.reply.lost.push_back(fence.partition);
@@ -95,6 +97,7 @@ void SimStore::apply(const Settlement& item) {
     entry.parked = item.parked;
     entry.strikes = item.strikes;
     entry.solo_epoch = item.solo_epoch;
+    entry.requeues = item.requeues;
 }
 
 std::optional<SettleReply> SimStore::finish_settle(const SettleTicket& ticket) {
@@ -112,7 +115,8 @@ std::optional<SettleReply> SimStore::finish_settle(const SettleTicket& ticket) {
     }
     for (const CommandResult& result : ticket.batch.commands) {
         const auto row = db_.commands.find(result.id);
-        if (row == db_.commands.end() || accepted(result.partition) == ticket.accepted.end()) continue;
+        if (row == db_.commands.end() || accepted(result.partition) == ticket.accepted.end())
+            continue;
         row->second.result = result;
     }
     witness_.on_settled(ticket.batch);

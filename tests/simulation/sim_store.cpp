@@ -31,7 +31,8 @@ Sequence SimStore::draw_sequence() {
 }
 
 std::string SimStore::dedup_name(const Append& item) const {
-    const std::string& scope = is(Mutation::dedup_without_scope) ? item.message->box : item.dedup_scope;
+    const std::string& scope =
+        is(Mutation::dedup_without_scope) ? item.message->box : item.dedup_scope;
     return scope + "/" + item.message->dedup_key;
 }
 
@@ -129,9 +130,9 @@ void SimStore::declare(std::span<const BoxDeclaration> boxes, std::span<const Ta
     }
     bool is_changed = false;
     for (const Target& target : targets) {
-        const auto known = std::find_if(db_.registry.begin(), db_.registry.end(), [&](const Target& t) {
-            return t.box == target.box && t.key == target.key;
-        });
+        const auto known = std::find_if(
+            db_.registry.begin(), db_.registry.end(),
+            [&](const Target& t) { return t.box == target.box && t.key == target.key; });
         if (known == db_.registry.end()) {
             db_.registry.push_back(target);
             is_changed = true;
@@ -149,42 +150,34 @@ bool SimStore::requeue(const Uuid& message, const std::string& target) {
     const DeadLetter letter = found->second;
     const MessagePtr body = db_.messages.at(message);
     const PartitionId partition = db_.partition_of(*body);
-    // A successor that died with it comes back with it.
+    // What died because of it comes back with it.
     std::vector<std::string> revived{target};
     for (std::size_t i = 0; i < revived.size(); ++i) {
-        for (const Target& next : db_.registry) {
-            const auto other = db_.dead.find({message, next.key});
-            if (next.box == body->box && next.after == revived[i] && other != db_.dead.end()) {
-                revived.push_back(next.key);
-            }
+        for (auto at = db_.dead.lower_bound({message, ""});
+             at != db_.dead.end() && at->first.first == message; ++at) {
+            if (at->second.because == revived[i]) revived.push_back(at->first.second);
         }
     }
-    OpenRow* head = db_.find_open(partition, letter.sequence);
-    if (head != nullptr && head->entry.halted) {
-        ++head->entry.requeues;
-        for (const std::string& key : revived) {
-            const std::uint64_t id = db_.next_command++;
-            db_.commands[id].command = {.id = id,
-                                        .partition = partition,
-                                        .kind = Command::Kind::resume,
-                                        .message = message,
-                                        .sequence = letter.sequence,
-                                        .target = key};
-            db_.dead.erase({message, key});
-            witness_.on_dead_removed({message, key});
-            witness_.on_resume_promised({message, key});
-        }
+    const OpenRow* head = db_.find_open(partition, letter.sequence);
+    const bool is_halted = head != nullptr && head->entry.halted;
+    for (const std::string& key : revived) {
+        db_.dead.erase({message, key});
+        witness_.on_dead_removed({message, key});
+        if (is_halted) witness_.on_resume_promised({message, key});
+    }
+    if (is_halted) {
+        leave({.partition = partition,
+               .kind = Command::Kind::resume,
+               .message = message,
+               .sequence = letter.sequence,
+               .target = target});
         return true;
     }
     OpenRow row{.stamp = db_.next_xid++, .begun = now_};
     row.entry.partition = partition;
     row.entry.message = body;
-    row.entry.only = revived;
+    row.entry.only = {target};
     row.entry.requeues = letter.requeues + 1;
-    for (const std::string& key : revived) {
-        db_.dead.erase({message, key});
-        witness_.on_dead_removed({message, key});
-    }
     if (is(Mutation::requeue_loses)) return true;
     row.entry.sequence = draw_sequence();
     commit_row(row);
@@ -197,13 +190,26 @@ bool SimStore::discard(const Uuid& message, const std::string& target) {
     return true;
 }
 
-std::uint64_t SimStore::command(Command command) {
-    const auto message = db_.messages.find(command.message);
-    if (message == db_.messages.end() || !db_.has_open(command.message)) return 0;
+void SimStore::leave(Command command) {
     command.id = db_.next_command++;
-    command.partition = db_.partition_of(*message->second);
     db_.commands[command.id] = {.command = command};
-    return command.id;
+}
+
+/// For each open row of its message; with a sequence only for that one.
+bool SimStore::command(const Command& command) {
+    bool is_left = false;
+    for (const auto& [partition, rows] : db_.open) {
+        for (const auto& [sequence, row] : rows) {
+            if (row.entry.message->id != command.message) continue;
+            if (command.sequence != 0 && command.sequence != sequence) continue;
+            Command complete = command;
+            complete.partition = partition;
+            complete.sequence = sequence;
+            leave(complete);
+            is_left = true;
+        }
+    }
+    return is_left;
 }
 
 void SimStore::pause(const std::string& box, bool paused) {
@@ -232,6 +238,7 @@ void SimStore::promote() {
     transactions_.clear();
     locks_.clear();
     liveness_.clear();
+    registry_held_ = {};
     witness_.on_promoted(lost);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulation/database.hpp"
@@ -13,8 +14,8 @@
 
 namespace waybill::sim {
 
-/// A text with this byte in it cannot be stored.
-inline constexpr char unstorable = '\x01';
+/// A text with this in it cannot be stored. Printable, so that no cleaning on the way removes it.
+inline constexpr std::string_view unstorable = "{unstorable}";
 
 /// Hears of every commit, at the moment it happens.
 class Witness {
@@ -65,6 +66,10 @@ public:
     void rollback_tx(TxId tx);
 
     void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets);
+    /// A settle that judged by the registry holds it until its commit.
+    Duration declare_waits_until() const {
+        return registry_held_ > now_ ? registry_held_ : Duration{};
+    }
 
     /// Zero or the moment the row is free.
     Duration beat_waits_until(const Uuid& incarnation) const;
@@ -75,7 +80,6 @@ public:
         std::uint32_t timeline = 0;
         Uuid self{};
         std::vector<Taken> granted{};
-        std::vector<bool> held{};
     };
     Duration take_waits_until(std::span<const TakeRequest> wanted) const;
     TakeTicket begin_take(const Uuid& self, std::span<const TakeRequest> wanted, Duration hold);
@@ -103,7 +107,7 @@ public:
 
     bool requeue(const Uuid& message, const std::string& target);
     bool discard(const Uuid& message, const std::string& target);
-    std::uint64_t command(Command command);
+    bool command(const Command& command);
     void pause(const std::string& box, bool paused);
     void expire_open(Duration age);
 
@@ -132,6 +136,7 @@ private:
     const DedupRow* find_key(const Transaction& own, const std::string& name, bool& is_held) const;
     Sequence draw_sequence();
     void commit_row(OpenRow row);
+    void leave(Command command);
     PartitionState describe(const PartitionRow& row) const;
     void blame(PartitionId partition);
     void apply(const Settlement& item);
@@ -153,6 +158,7 @@ private:
     std::map<TxId, Transaction> transactions_{};
     std::map<PartitionId, Lock> locks_{};
     std::map<Uuid, Duration> liveness_{};
+    Duration registry_held_{};
 };
 
 }  // namespace waybill::sim

@@ -122,10 +122,10 @@ void World::wait_for_quiet() {
         if (is_published && open.empty()) return;
         if (now_ < until || has_violation()) continue;
         const OpenRow* first = open.empty() ? nullptr : open.front();
-        checker_.fail("I11", std::to_string(open.size()) + " messages do not end; #" +
-                                 std::to_string(first == nullptr ? 0 : first->entry.sequence),
-                      first == nullptr ? no_message
-                                       : checker_.number_of(first->entry.message->id));
+        checker_.fail("I11",
+                      std::to_string(open.size()) + " messages do not end; #" +
+                          std::to_string(first == nullptr ? 0 : first->entry.sequence),
+                      first == nullptr ? no_message : checker_.number_of(first->entry.message->id));
     }
 }
 
@@ -138,7 +138,8 @@ void World::stop_all() {
     }
     const Duration until = now_ + plan_.engine.shutdown_timeout + seconds{10};
     const auto any_up = [&] {
-        return std::any_of(processes_.begin(), processes_.end(), [](const auto& p) { return p->up; });
+        return std::any_of(processes_.begin(), processes_.end(),
+                           [](const auto& p) { return p->up; });
     };
     while (any_up() && !has_violation()) {
         run_until(now_ + milliseconds{200});
@@ -152,7 +153,8 @@ void World::watch() {
         const engine::Status status = process->engine->status();
         checker_.on_status(process->number, status);
         const Duration slack = plan_.engine.shutdown_timeout + seconds{5};
-        if (status.resigned || (process->stopping && faults_on_ && now_ > process->stop_asked + slack)) {
+        if (status.resigned ||
+            (process->stopping && faults_on_ && now_ > process->stop_asked + slack)) {
             crash(*process);
             restart_later(*process, dice_.between(milliseconds{100}, seconds{3}));
             continue;

@@ -17,6 +17,26 @@
 
 namespace waybill::sim {
 
+struct Fate {
+    enum class Kind : std::uint8_t { fine, not_applied, answer_lost };
+    Kind kind = Kind::fine;
+    engine::Failure failure{};
+    Duration out{};
+    Duration hold{};
+    Duration back{};
+};
+
+/// A call of the channel on its way.
+struct Flight {
+    ProcessNumber process = 0;
+    std::uint64_t life = 0;
+    engine::ChannelCall call{};
+    Fate fate{};
+    Duration sent{};
+    /// It is stuck somewhere in the network until then.
+    Duration stuck_until{};
+};
+
 /// One instance of the application, from start to crash or exit, and again.
 struct Process {
     ProcessNumber number = 0;
@@ -40,31 +60,23 @@ struct Process {
     std::vector<std::function<void()>> held{};
     Duration resumed_at{};
     bool reconnected = false;
+    std::shared_ptr<Flight> flight{};
     Duration tick_at{};
     bool tick_pending = false;
 };
 
-struct Fate {
-    enum class Kind : std::uint8_t { fine, not_applied, answer_lost };
-    Kind kind = Kind::fine;
-    engine::Failure failure{};
-    Duration out{};
-    Duration hold{};
-    Duration back{};
-};
-
-/// A store call on its way.
-struct Flight {
-    ProcessNumber process = 0;
-    std::uint64_t life = 0;
-    engine::ChannelCall call{};
-    Fate fate{};
-    Duration sent{};
-};
-
 struct Behaviour {
     enum class Kind : std::uint8_t {
-        succeed, fail, permanent, dead, defer, hang, hang_for_ever, slow, crash_once, poison
+        succeed,
+        fail,
+        permanent,
+        dead,
+        defer,
+        hang,
+        hang_for_ever,
+        slow,
+        crash_once,
+        poison
     };
     Kind kind = Kind::succeed;
     std::uint32_t times = 1;
@@ -125,12 +137,14 @@ private:
     void in_process(ProcessNumber number, std::uint64_t life, std::function<void(Process&)> act);
     void pump(Process& process);
     void arm_tick(Process& process);
+    void strand_flight(Process& process);
 
     // world_calls.cpp
     Fate draw_fate(const Process* process);
     Duration latency();
     void send_beat(Process& process, InstanceState state);
-    void arrive_beat(ProcessNumber number, std::uint64_t life, const InstanceState& state, Fate fate);
+    void arrive_beat(ProcessNumber number, std::uint64_t life, const InstanceState& state,
+                     Fate fate);
     void send_call(Process& process, engine::ChannelCall call);
     void arrive(const std::shared_ptr<Flight>& flight);
     void arrive_take(const std::shared_ptr<Flight>& flight, const engine::TakeCall& take);

@@ -22,7 +22,9 @@ Duration World::latency() {
 }
 
 Fate World::draw_fate(const Process* process) {
-    Fate fate{.out = latency(), .hold = dice_.skewed(microseconds{20}, milliseconds{1}), .back = latency()};
+    Fate fate{.out = latency(),
+              .hold = dice_.skewed(microseconds{20}, milliseconds{1}),
+              .back = latency()};
     if (!faults_on_) return fate;
     const FaultPlan& faults = plan_.faults;
     if (now_ < outage_until_) {
@@ -63,9 +65,8 @@ void World::hint() {
 void World::send_beat(Process& process, InstanceState state) {
     process.mutant->before_beat(state);
     const Fate fate = draw_fate(&process);
-    after(fate.out, [this, number = process.number, life = process.life, state = std::move(state), fate] {
-        arrive_beat(number, life, state, fate);
-    });
+    after(fate.out, [this, number = process.number, life = process.life, state = std::move(state),
+                     fate] { arrive_beat(number, life, state, fate); });
 }
 
 void World::arrive_beat(ProcessNumber number, std::uint64_t life, const InstanceState& state,
@@ -106,6 +107,7 @@ void World::send_call(Process& process, engine::ChannelCall call) {
         if (is_take) checker_.on_trouble(process.number);
     }
     flight->call = std::move(call);
+    process.flight = flight;
     after(flight->fate.out, [this, flight] {
         Process& p = this->process(flight->process);
         if (p.life == flight->life) p.mutant->at_store(flight->call, store_);
@@ -114,37 +116,46 @@ void World::send_call(Process& process, engine::ChannelCall call) {
 }
 
 void World::arrive(const std::shared_ptr<Flight>& flight) {
+    if (flight->stuck_until > now_) {
+        at(flight->stuck_until, [this, flight] { arrive(flight); });
+        return;
+    }
     if (flight->fate.kind == Fate::Kind::not_applied) {
         answer(flight, flight->fate.failure);
         return;
     }
-    std::visit(Overloaded{
-                   [&](const engine::DeclareCall& call) {
-                       store_.declare(call.boxes, call.targets);
-                       answer(flight, engine::Declared{});
-                   },
-                   [&](const engine::TakeCall& call) { arrive_take(flight, call); },
-                   [&](const engine::GiveCall& call) {
-                       if (const Duration until = store_.give_waits_until(call.partitions);
-                           until > Duration{}) {
-                           at(until + Duration{1}, [this, flight] { arrive(flight); });
-                           return;
-                       }
-                       store_.give(call.partitions);
-                       answer(flight, engine::Given{});
-                   },
-                   [&](const ReadRequest& call) {
-                       const bool is_old = mutation_ == Mutation::old_lane_read &&
-                                           call.kind == ReadRequest::Kind::lanes;
-                       ReadPage page = is_old ? store_.read_old_lanes(call, std::chrono::seconds{2})
-                                              : store_.read(call, flight->process);
-                       Process& p = process(flight->process);
-                       if (p.life == flight->life) page.reconnected = std::exchange(p.reconnected, false);
-                       answer(flight, std::move(page));
-                   },
-                   [&](const SettleBatch& call) { arrive_settle(flight, call); },
-               },
-               flight->call);
+    std::visit(
+        Overloaded{
+            [&](const engine::DeclareCall& call) {
+                if (const Duration until = store_.declare_waits_until(); until > Duration{}) {
+                    at(until + Duration{1}, [this, flight] { arrive(flight); });
+                    return;
+                }
+                store_.declare(call.boxes, call.targets);
+                answer(flight, engine::Declared{});
+            },
+            [&](const engine::TakeCall& call) { arrive_take(flight, call); },
+            [&](const engine::GiveCall& call) {
+                if (const Duration until = store_.give_waits_until(call.partitions);
+                    until > Duration{}) {
+                    at(until + Duration{1}, [this, flight] { arrive(flight); });
+                    return;
+                }
+                store_.give(call.partitions);
+                answer(flight, engine::Given{});
+            },
+            [&](const ReadRequest& call) {
+                const bool is_old =
+                    mutation_ == Mutation::old_lane_read && call.kind == ReadRequest::Kind::lanes;
+                ReadPage page = is_old ? store_.read_old_lanes(call, std::chrono::seconds{2})
+                                       : store_.read(call, flight->process);
+                Process& p = process(flight->process);
+                if (p.life == flight->life) page.reconnected = std::exchange(p.reconnected, false);
+                answer(flight, std::move(page));
+            },
+            [&](const SettleBatch& call) { arrive_settle(flight, call); },
+        },
+        flight->call);
 }
 
 void World::arrive_take(const std::shared_ptr<Flight>& flight, const engine::TakeCall& take) {
@@ -169,7 +180,8 @@ void World::arrive_take(const std::shared_ptr<Flight>& flight, const engine::Tak
 void World::arrive_settle(const std::shared_ptr<Flight>& flight, const SettleBatch& batch) {
     if (!SimStore::is_storable(batch)) {
         const bool is_hidden = mutation_ == Mutation::bad_text_is_retried;
-        answer(flight, engine::Failure{is_hidden ? Reaction::retry : Reaction::bad_data, "bad text"});
+        answer(flight,
+               engine::Failure{is_hidden ? Reaction::retry : Reaction::bad_data, "bad text"});
         return;
     }
     if (const Duration until = store_.settle_waits_until(batch); until > Duration{}) {
@@ -201,7 +213,10 @@ void World::answer(const std::shared_ptr<Flight>& flight, engine::ChannelReply r
     after(flight->fate.back, [this, flight, reply = std::move(reply)] {
         in_process(flight->process, flight->life, [&](Process& p) {
             engine::ChannelReply mine = reply;
-            if (const auto* page = std::get_if<ReadPage>(&mine)) checker_.on_page(p.number, *page);
+            if (const auto* page = std::get_if<ReadPage>(&mine)) {
+                checker_.on_page(p.number, std::get<ReadRequest>(flight->call), *page);
+            }
+            p.flight.reset();
             p.mutant->after_call(flight->call, mine);
             p.engine->on_channel(local(p), std::move(mine));
         });

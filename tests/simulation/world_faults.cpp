@@ -86,7 +86,7 @@ void World::operate() {
     }
     if (!published_.empty() && dice_.chance(plan.cancel * part)) {
         const Uuid id = dice_.pick(published_);
-        if (store_.command({.kind = Command::Kind::cancel, .message = id}) != 0) {
+        if (store_.command({.kind = Command::Kind::cancel, .message = id})) {
             checker_.on_cancel_asked(id);
             checker_.note("cancel", -1, checker_.number_of(id));
         }

@@ -65,8 +65,10 @@ void World::begin_run(Process& process, engine::Run run) {
         crashes = crashes || behaviour.kind == Kind::poison ||
                   (behaviour.kind == Kind::crash_once && attempt == 1);
     }
-    if (mutation_ == Mutation::renewal_behind_inline && target.options.calls == Calls::inline_single) {
-        const Duration held = hangs ? plan_.engine.lease * 3 : takes + seconds{3} * (takes > milliseconds{30});
+    if (mutation_ == Mutation::renewal_behind_inline &&
+        target.options.calls == Calls::inline_single) {
+        const Duration held =
+            hangs ? plan_.engine.lease * 3 : takes + seconds{3} * (takes > milliseconds{30});
         store_.hold_liveness(process.engine->incarnation(), now_ + held);
     }
     const bool at_once = process.mutant->answers_at_once() && !run.items.empty();
@@ -102,7 +104,8 @@ void World::cancel_run(Process& process, engine::RunId id) {
 }
 
 engine::RunResult World::result_of(const Behaviour& behaviour, std::uint32_t attempt) {
-    const std::string text = std::string{"it failed"} + (behaviour.bad_text ? std::string(1, unstorable) : "");
+    std::string text = "it failed";
+    if (behaviour.bad_text) text += unstorable;
     switch (behaviour.kind) {
         case Kind::fail:
             if (attempt > behaviour.times) break;
@@ -125,8 +128,8 @@ void World::finish_run(Process& process, engine::RunId id) {
     engine::RunResults results;
     for (const engine::RunItem& item : run.items) {
         const MessageNumber number = checker_.number_of(item.message->id);
-        results.emplace_back(result_of(behaviour_of(number, target),
-                                       attempts_[{number, target.target.key}]));
+        results.emplace_back(
+            result_of(behaviour_of(number, target), attempts_[{number, target.target.key}]));
         if (run.items.size() > 1 && dice_.chance(plan_.handlers.partial)) results.back().reset();
     }
     const bool is_inline = target.options.calls == Calls::inline_single;
@@ -140,7 +143,8 @@ void World::finish_run(Process& process, engine::RunId id) {
     answer_run(process.number, process.life, id, std::move(results), {});
 }
 
-void World::commit_inline(ProcessNumber number, std::uint64_t life, const engine::Run& run, Fate fate) {
+void World::commit_inline(ProcessNumber number, std::uint64_t life, const engine::Run& run,
+                          Fate fate) {
     const TargetPlan& target = plan_.boxes[run.box].targets[run.target];
     const engine::RunItem& item = run.items.front();
     const InlineRequest request{.fence = run.fence,
@@ -160,8 +164,8 @@ void World::commit_inline(ProcessNumber number, std::uint64_t life, const engine
             return;
         }
         const InlineResult::Record record = store_.commit_inline(request);
-        results[0] = engine::RunResult{
-            .outcome = Done{}, .record = fate.kind == Fate::Kind::fine ? record : unknown};
+        results[0] = engine::RunResult{.outcome = Done{},
+                                       .record = fate.kind == Fate::Kind::fine ? record : unknown};
     }
     answer_run(number, life, run.id, std::move(results), fate.back);
 }

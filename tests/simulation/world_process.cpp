@@ -27,6 +27,7 @@ void World::start(Process& process) {
     process.stopping = false;
     process.started = now_;
     process.reconnected = false;
+    process.flight.reset();
     process.tick_pending = false;
     process.runs.clear();
     process.held.clear();
@@ -38,8 +39,8 @@ void World::start(Process& process) {
     config.options.name = "i" + std::to_string(process.number);
     config.options.guest = process.is_guest;
     process.mutant->configure(config);
-    process.engine = std::make_unique<engine::Engine>(std::move(config), *process.dice,
-                                                      *process.observer);
+    process.engine =
+        std::make_unique<engine::Engine>(std::move(config), *process.dice, *process.observer);
     checker_.on_up(process.number, process.engine->incarnation(), process.is_guest);
     process.engine->start(local(process));
     pump(process);
@@ -51,8 +52,16 @@ void World::restart_later(Process& process, Duration delay) {
     });
 }
 
+/// What a frozen or dead process had sent may be on its way for long.
+void World::strand_flight(Process& process) {
+    if (!process.flight || !faults_on_ || dice_.chance(0.5)) return;
+    process.flight->stuck_until = now_ + dice_.skewed(milliseconds{1}, plan_.engine.lease * 2);
+    process.flight->fate.hold += dice_.skewed(milliseconds{1}, plan_.engine.lease);
+}
+
 void World::crash(Process& process) {
     if (!process.up) return;
+    strand_flight(process);
     checker_.on_gone(process.number, !process.stopping);
     process.up = false;
     ++process.life;
@@ -82,6 +91,7 @@ void World::stop(Process& process) {
 
 void World::pause(Process& process, Duration length) {
     process.paused = true;
+    strand_flight(process);
     checker_.note("pause", process.number);
     checker_.on_trouble(process.number);
     after(length, [this, &process, life = process.life] {
@@ -105,9 +115,8 @@ void World::in_process(ProcessNumber number, std::uint64_t life,
     Process& target = process(number);
     if (target.life != life || !target.up || has_violation()) return;
     if (target.paused) {
-        target.held.push_back([this, number, life, act = std::move(act)] {
-            in_process(number, life, act);
-        });
+        target.held.push_back(
+            [this, number, life, act = std::move(act)] { in_process(number, life, act); });
         return;
     }
     act(target);

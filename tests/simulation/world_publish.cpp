@@ -17,7 +17,8 @@ Append World::make_message() {
     message->box = box.name;
     message->type = dice_.pick(box.types);
     message->tenant = dice_.pick(box.tenants);
-    message->body = std::string(static_cast<std::size_t>(dice_.between(1, plan_.body_bytes_max)), 'x');
+    message->body =
+        std::string(static_cast<std::size_t>(dice_.between(1, plan_.body_bytes_max)), 'x');
     if (dice_.chance(box.laned)) message->lane = dice_.pick(box.lanes);
     if (dice_.chance(box.keyed)) message->dedup_key = "k" + std::to_string(dice_.between(0, 30));
     if (!message->dedup_key.empty() && dice_.chance(0.7)) message->body = message->dedup_key;
@@ -25,7 +26,10 @@ Append World::make_message() {
         message->collapse_key = "c" + std::to_string(dice_.between(0, 2));
     }
     if (dice_.chance(box.scheduled)) {
-        message->not_before = store_.clock(now_) + dice_.skewed(milliseconds{10}, seconds{40});
+        // Often in whole seconds, as people do: many are due at the same moment.
+        const Duration unit = dice_.chance(0.5) ? Duration{seconds{5}} : Duration{1};
+        const StoreTime wanted = store_.clock(now_) + dice_.skewed(milliseconds{10}, seconds{40});
+        message->not_before = wanted - wanted.time_since_epoch() % unit + unit;
     }
     checker_.add_message(*message);
     published_.push_back(message->id);
@@ -38,8 +42,8 @@ Append World::make_message() {
 void World::plan_publications() {
     std::uint32_t left = plan_.messages;
     while (left > 0) {
-        const auto count = std::min(left, static_cast<std::uint32_t>(
-                                              dice_.chance(0.7) ? 1 : dice_.between(1, 12)));
+        const auto count = std::min(
+            left, static_cast<std::uint32_t>(dice_.chance(0.7) ? 1 : dice_.between(1, 12)));
         left -= count;
         ++open_publications_;
         const bool in_transaction = dice_.chance(0.5);
