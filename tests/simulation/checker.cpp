@@ -122,6 +122,12 @@ void Checker::on_trouble(ProcessNumber process) {
     processes_[process].trouble = now_;
 }
 
+void Checker::on_paused(ProcessNumber process, bool is_paused) {
+    note(is_paused ? "pause" : "resume", process);
+    processes_[process].paused = is_paused;
+    on_trouble(process);
+}
+
 void Checker::on_trouble_everywhere() {
     for (auto& [number, process] : processes_) process.trouble = now_;
 }
@@ -234,7 +240,7 @@ void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held
         if (process.incarnation != before.token.owner || !process.up) continue;
         if (before.token.owner == taken.token.owner) continue;
         if (taken.unclean) count_lonely_deaths(number);
-        const bool was_healthy = now_ - process.trouble > plan_.engine.lease * 2;
+        const bool was_healthy = !process.paused && now_ - process.trouble > plan_.engine.lease * 2;
         if (was_healthy) {
             fail("B3", "i" + std::to_string(number) + " was healthy and lost its lease");
         }

@@ -45,6 +45,7 @@ public:
     void on_up(ProcessNumber process, const Uuid& incarnation, bool is_guest);
     void on_gone(ProcessNumber process, bool is_crash);
     void on_trouble(ProcessNumber process);
+    void on_paused(ProcessNumber process, bool is_paused);
     void on_trouble_everywhere();
     void on_clock_step();
     void on_page(ProcessNumber process, const ReadRequest& request, const ReadPage& page);
@@ -109,6 +110,7 @@ private:
         Uuid incarnation{};
         bool up = false;
         bool guest = false;
+        bool paused = false;
         Duration trouble{};
         std::vector<Target> registry{};
         std::set<std::pair<PartitionId, Sequence>> read{};

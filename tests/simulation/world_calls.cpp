@@ -81,7 +81,7 @@ void World::arrive_beat(ProcessNumber number, std::uint64_t life, const Instance
         if (fate.kind == Fate::Kind::fine) answer = std::move(reply);
     }
     after(fate.back, [this, number, life, answer = std::move(answer)] {
-        in_process(number, life, [&](Process& p) {
+        in_process(number, life, [this, number, answer](Process& p) {
             engine::BeatAnswer mine = answer;
             if (auto* reply = std::get_if<BeatReply>(&mine)) {
                 p.mutant->after_beat(*reply);
@@ -211,7 +211,7 @@ void World::answer(const std::shared_ptr<Flight>& flight, engine::ChannelReply r
         if (is_read && is_unknown) reply = engine::Failure{Reaction::reconnect, "connection lost"};
     }
     after(flight->fate.back, [this, flight, reply = std::move(reply)] {
-        in_process(flight->process, flight->life, [&](Process& p) {
+        in_process(flight->process, flight->life, [this, flight, reply](Process& p) {
             engine::ChannelReply mine = reply;
             if (const auto* page = std::get_if<ReadPage>(&mine)) {
                 checker_.on_page(p.number, std::get<ReadRequest>(flight->call), *page);

@@ -89,7 +89,9 @@ void World::begin_run(Process& process, engine::Run run) {
     if (!at_once) return;
     engine::RunResults results(process.runs[id].items.size(), engine::RunResult{.outcome = Done{}});
     after(Duration{1}, [this, number = process.number, life, id, results] {
-        in_process(number, life, [&](Process& p) { p.engine->on_outcome(local(p), id, results); });
+        in_process(number, life, [this, id, results](Process& p) {
+            p.engine->on_outcome(local(p), id, results);
+        });
     });
 }
 

@@ -92,14 +92,12 @@ void World::stop(Process& process) {
 void World::pause(Process& process, Duration length) {
     process.paused = true;
     strand_flight(process);
-    checker_.note("pause", process.number);
-    checker_.on_trouble(process.number);
+    checker_.on_paused(process.number, true);
     after(length, [this, &process, life = process.life] {
         if (process.life != life || !process.paused) return;
         process.paused = false;
         process.resumed_at = now_;
-        checker_.note("resume", process.number);
-        checker_.on_trouble(process.number);
+        checker_.on_paused(process.number, false);
         const auto held = std::exchange(process.held, {});
         for (const auto& act : held) {
             if (process.life == life && !process.paused && !has_violation()) act();

@@ -178,9 +178,10 @@ void World::arrive_append(const std::shared_ptr<Publication>& publication, Proce
                                  .partition = results[i].partition,
                                  .reads_before = reads_before});
             }
-            in_process(number, life, [this, &fresh](Process& p) {
-                for (engine::HandOver& message : fresh) p.mutant->hand_over(message, *p.engine);
-                p.engine->on_appended(local(p), fresh);
+            in_process(number, life, [this, fresh](Process& p) {
+                std::vector<engine::HandOver> mine = fresh;
+                for (engine::HandOver& message : mine) p.mutant->hand_over(message, *p.engine);
+                p.engine->on_appended(local(p), mine);
             });
         });
     });
