@@ -68,18 +68,28 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
 
 void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
                           const std::string& text) {
+    if (const auto moved = partition.lanes.find(key);
+        moved != partition.lanes.end() && !moved->second.queue.empty()) {
+        advance(*moved->second.queue.front(), chain);  // which may itself move or end the lane
+    }
     const auto found = partition.lanes.find(key);
     if (found == partition.lanes.end()) {
         return;
     }
     Lane& lane = found->second;
-    if (!lane.queue.empty()) {
-        advance(*lane.queue.front(), chain);
-    }
     const bool strict = boxes_[partition.box]->box->options.lanes == Lanes::strict;
     const bool stuck = strict && !lane.queue.empty() &&
                        row_due(*lane.queue.front()) > store_now() &&
                        lane.queue.front()->sequence < lane.skipped_from;
+    if (lane.blocked_head != 0) {
+        if (lane.queue.empty() && lane.running == 0) {
+            const Sequence head = lane.blocked_head;
+            window_used_ -= lane_bytes;
+            partition.lanes.erase(found);
+            partition.blocked.set(key, head, true);
+        }
+        return;
+    }
     if (lane.skipped_from != 0 && !lane.reading && !stuck &&
         lane.queue.size() <= config_.options.lane_rows / 4) {
         lane.reading = true;
@@ -99,7 +109,7 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
         more = found->second.skipped_from != 0;
         const std::vector<Work*> queue = found->second.queue;
         for (auto it = queue.rbegin(); it != queue.rend() && (*it)->sequence > head; ++it) {
-            if (is_quiet(**it)) {
+            if (is_quiet(**it, chain)) {
                 more = true;
                 partition.lanes.at(key).skipped_from = (*it)->sequence;
                 detach(**it, chain);
@@ -111,8 +121,9 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
         Lane& lane = found->second;
         std::erase_if(lane.queue, [&](const Work* work) { return work->sequence == head; });
         if (!lane.queue.empty() || lane.running > 0) {
-            // Something of it is in flight; afterwards the lane is read from its head on.
+            // Something of it is in flight, and nothing behind the head may follow it.
             lane.skipped_from = lane.skipped_from == 0 ? head : std::min(lane.skipped_from, head);
+            lane.blocked_head = lane.skipped_from;
             return;
         }
         window_used_ -= lane_bytes;
@@ -196,12 +207,15 @@ bool Machine::may_run(const Work& work, const Delivery& delivery) const {
     if (box_of(work).routes.targets()[delivery.target].local == no_executor) {
         return false;
     }
-    if (!ghosts_.empty() &&
-        ghosts_.contains(delivery_ghost(partition.id, work.sequence, delivery.target))) {
+    if (!ghosts_.empty() && ghosts_.contains(delivery_ghost(work.message->id, delivery.target))) {
         return false;
     }
     if (work.lane_hash == 0) {
         return true;
+    }
+    // All that is before it in its lane must be known, or it is not sure to be the head.
+    if (work.unproven != 0 || work.sequence > partition.cursors[delivery.chain]) {
+        return false;
     }
     const std::uint64_t key = lane_key(work.lane_hash, delivery.chain);
     if (!ghosts_.empty() && ghosts_.contains(lane_ghost(partition.id, key))) {
@@ -251,19 +265,8 @@ void Machine::fire_timers() {
     }
 }
 
-/// The earliest moment at which any delivery of it may run.
 StoreTime Machine::row_due(const Work& work) const {
-    StoreTime due = store_never;
-    for (const Delivery& delivery : work.deliveries) {
-        if (delivery.state == Delivery::State::running) {
-            return StoreTime{};
-        }
-        if (delivery.state == Delivery::State::ready && !chain_is_halted(work, delivery.chain) &&
-            predecessor_is_terminal(work, delivery)) {
-            due = std::min(due, delivery.due);
-        }
-    }
-    return due;
+    return earliest_due(work.deliveries, box_of(work).routes, work.halted);
 }
 
 }  // namespace waybill::engine

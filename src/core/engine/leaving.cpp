@@ -5,14 +5,6 @@
 
 /// How work leaves memory: finished, replaced by a younger message, or waiting in the store.
 namespace waybill::engine {
-namespace {
-
-std::uint64_t collapse_hash(const Message& message) {
-    return hash_text(message.collapse_key) * 31 + hash_text(message.lane);
-}
-
-}  // namespace
-
 /// The chain leaves memory; something else (lane, due time, cursor) accounts for it.
 void Machine::detach(Work& work, std::uint32_t chain) {
     bool was_attached = false;
@@ -27,6 +19,10 @@ void Machine::detach(Work& work, std::uint32_t chain) {
         charge(work, chain, false);
     }
     leave_lane(work, chain);  // also for a halted head that was only read to be skipped
+}
+
+std::uint64_t Machine::collapse_hash(const Message& message) const {
+    return siphash(hash_key_, message.collapse_key) * 31 + siphash(hash_key_, message.lane);
 }
 
 /// A younger message with the same key makes the older one pointless, unless it has begun.

@@ -31,22 +31,21 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
         }
     }
     const std::vector<Delivery>& deliveries = work != nullptr ? work->deliveries : routed;
-    const std::uint64_t lane_hash =
-        box.box->options.lanes == Lanes::none || entry.message->lane.empty()
-            ? 0
-            : hash_text(entry.message->lane);
-    const bool far = work == nullptr && is_far(entry.due, entry.sequence) && via != Via::forced &&
-                     via != Via::lanes && via != Via::parked;
+    const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);
+    // The store's due time may be older than the registry: a new target can be due at once.
+    const bool far = work == nullptr && via != Via::forced && via != Via::lanes &&
+                     via != Via::parked && is_far(entry.due, entry.sequence) &&
+                     is_far(earliest_due(routed, box.routes, entry.halted), entry.sequence);
     const bool entered = entry.message->not_before <= store_now();
     const bool holds_lane = lane_hash != 0 && entered && box.box->options.lanes == Lanes::strict;
     std::vector<std::uint32_t> wanted;
     for (const std::uint32_t chain : chains_of(deliveries)) {
-        if (entry.halted && work == nullptr && any_dead(deliveries, chain) && holds_lane) {
+        const bool halted = work != nullptr ? chain_is_halted(*work, chain)
+                                            : entry.halted && any_dead(deliveries, chain);
+        if (halted && holds_lane && box.routes.chain_is_local(chain)) {
             block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
         } else if ((only_chain == any_chain || only_chain == chain) &&
-                   wants_chain(partition, entry, deliveries, chain, via) &&
-                   (lane_hash == 0 || !entered ||
-                    lane_admits(partition, entry.sequence, entry.due, lane_hash, chain, via))) {
+                   wants_chain(partition, entry, deliveries, chain, via)) {
             wanted.push_back(chain);
         }
     }
@@ -54,11 +53,18 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
     if (wanted.empty() && !needed) {
         return Loaded::accounted;
     }
+    // Before its lanes hear of it: a refused row must leave no trace.
+    if (work == nullptr && via != Via::forced && !make_room(entry, far, holds_lane)) {
+        return refuse(partition, entry, wanted, via);
+    }
+    if (lane_hash != 0 && entered) {
+        std::erase_if(wanted, [&](std::uint32_t chain) {
+            return !lane_admits(partition, entry.sequence, far ? store_never : StoreTime{},
+                                lane_hash, chain, via);
+        });
+    }
     if (far) {
         // It waits in the store; only its lane must remember that it is blocked.
-        if (holds_lane && blocked_bytes() > config_.options.window_bytes / 2) {
-            return refuse(partition, entry.sequence, wanted, via);
-        }
         for (const std::uint32_t chain : wanted) {
             if (holds_lane) {
                 block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
@@ -66,42 +72,58 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
         }
         return Loaded::accounted;
     }
+    if (wanted.empty() && !needed) {
+        return Loaded::accounted;
+    }
     if (work == nullptr) {
-        const auto cost = static_cast<std::uint32_t>(sizeof(Work) + entry.message->body.size());
-        if (!has_room_for(cost) && via != Via::forced) {
-            relieve();
-            if (!has_room_for(cost)) {
-                return refuse(partition, entry.sequence, wanted, via);
-            }
-        }
         work = &make_work(partition, entry, std::move(routed));
         if (via == Via::parked) {
             mark_dirty(*work);  // no longer parked
             emit(Event::Kind::unparked, *work);
         }
     }
+    if (work->lane_hash != 0 && via != Via::increment) {
+        if (work->unproven == 0) {
+            unproven_.emplace_back(partition.id, work->sequence);
+        }
+        work->unproven = reads_issued_;
+        increment_wanted_ = true;
+    }
     for (const std::uint32_t chain : wanted) {
         attach(*work, chain);
     }
+    bury_orphans(*work);
     judge_solo_start(*work);
     collapse_older(*work);
     return Loaded::taken;
 }
 
+bool Machine::make_room(const Entry& entry, bool far, bool holds_lane) {
+    if (far) {
+        return !holds_lane || blocked_bytes() <= config_.options.window_bytes / 2;
+    }
+    const auto cost = static_cast<std::uint32_t>(sizeof(Work) + entry.message->body.size());
+    if (!has_room_for(cost)) {
+        relieve();
+    }
+    return has_room_for(cost);
+}
+
 /// There is no room: these chains will meet the row again when they catch up.
-Loaded Machine::refuse(Partition& partition, Sequence sequence,
+Loaded Machine::refuse(Partition& partition, const Entry& entry,
                        const std::vector<std::uint32_t>& chains, Via via) {
-    if (via == Via::increment || via == Via::hand_over) {
-        if (chains.empty()) {
-            partition.scanned = false;
-            partition.scan_from = std::min(partition.scan_from, sequence - 1);
+    if (via != Via::increment && via != Via::hand_over) {
+        return Loaded::refused;
+    }
+    if (chains.empty()) {
+        partition.scanned = false;
+        partition.scan_from = std::min(partition.scan_from, entry.sequence - 1);
+    }
+    for (const std::uint32_t chain : chains) {
+        if (partition.cursors[chain] == tail) {
+            emit({.kind = Event::Kind::behind, .partition = partition.id, .count = chain});
         }
-        for (const std::uint32_t chain : chains) {
-            if (partition.cursors[chain] == tail) {
-                emit({.kind = Event::Kind::behind, .partition = partition.id, .count = chain});
-            }
-            partition.cursors[chain] = std::min(partition.cursors[chain], sequence - 1);
-        }
+        partition.cursors[chain] = std::min(partition.cursors[chain], entry.sequence - 1);
     }
     return Loaded::refused;
 }
@@ -110,7 +132,7 @@ Loaded Machine::refuse(Partition& partition, Sequence sequence,
 /// its message is gone.
 Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
     if (!has_room_for(sizeof(Work)) && via != Via::forced) {
-        return refuse(partition, entry.sequence, {}, via);
+        return refuse(partition, entry, {}, via);
     }
     const BoxOptions& options = boxes_[partition.box]->box->options;
     const bool matched = !entry.progress.empty();
@@ -141,13 +163,13 @@ bool Machine::wants_chain(const Partition& partition, const Entry& entry,
     }
     const Sequence cursor = partition.cursors[chain];
     switch (via) {
-        case Via::increment:
-        case Via::due: return entry.sequence <= cursor;
         case Via::hand_over: return cursor == tail;
         case Via::scan: return entry.sequence > cursor;
+        case Via::increment:
+        case Via::due:
         case Via::lanes:
         case Via::parked:
-        case Via::forced: return true;
+        case Via::forced: return entry.sequence <= cursor;
     }
     return false;
 }
@@ -177,6 +199,11 @@ bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due
         return true;
     }
     Lane& lane = found->second;
+    if (lane.blocked_head == sequence && !is_far(due, sequence)) {
+        lane.blocked_head = 0;
+        lane.skipped_from = sequence + 1;
+        return true;
+    }
     if (lane.skipped_from != 0 && sequence >= lane.skipped_from) {
         return false;
     }
@@ -200,14 +227,32 @@ Work& Machine::make_work(Partition& partition, Entry& entry, std::vector<Deliver
     work.strikes = entry.strikes;
     work.solo_epoch = entry.solo_epoch;
     work.halted = entry.halted;
-    const bool laned = boxes_[partition.box]->box->options.lanes != Lanes::none;
-    work.lane_hash = laned && !work.message->lane.empty() ? hash_text(work.message->lane) : 0;
+    work.stored_due = entry.due;
+    work.lane_hash = lane_hash_of(*boxes_[partition.box], *work.message);
     work.bytes = bytes_of(work);
     work.entered = work.message->not_before <= store_now();
     window_used_ += work.bytes;
     ++works_;
     partition.works.emplace(work.sequence, std::move(owned));
     return work;
+}
+
+/// A target that was registered after its predecessor had died here dies with it.
+void Machine::bury_orphans(Work& work) {
+    const Routes& routes = box_of(work).routes;
+    for (Delivery& delivery : work.deliveries) {
+        const std::uint32_t predecessor = routes.predecessor(delivery.target);
+        const bool orphan =
+            delivery.state == Delivery::State::ready &&
+            routes.targets()[delivery.target].target.after_dead == AfterDead::block &&
+            std::ranges::any_of(work.deliveries, [&](const Delivery& other) {
+                return other.target == predecessor && other.state == Delivery::State::dead;
+            });
+        if (orphan) {
+            const std::string& key = routes.targets()[predecessor].target.key;
+            kill(work, delivery, "predecessor \"" + key + "\" is dead", key);
+        }
+    }
 }
 
 /// It was started alone and its owner died: a strike. Three, and it is the message that kills.

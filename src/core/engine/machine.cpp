@@ -9,7 +9,11 @@ namespace waybill::engine {
 using namespace std::chrono_literals;
 
 Machine::Machine(Config config, Random& random, Observer& observer)
-    : config_(std::move(config)), random_(random), observer_(observer), self_(random_uuid(random)) {
+    : config_(std::move(config)),
+      random_(random),
+      observer_(observer),
+      self_(random_uuid(random)),
+      hash_key_{random.next(), random.next()} {
     if (Problems problems = check(config_); !problems.empty()) {
         throw ConfigError(std::move(problems));
     }
@@ -91,6 +95,7 @@ void Machine::on_channel(LocalTime now, ChannelReply reply) {
     } else if (const auto* taken = std::get_if<std::vector<Taken>>(&reply)) {
         on_taken(*taken);
     } else if (auto* page = std::get_if<ReadPage>(&reply)) {
+        ++reads_issued_;  // what it brought may be finished before a hand-over of it arrives
         if (read_is_void_) {
             row_read_ = reconcile_read_ = false;  // asked of a timeline that is gone
             return turn(now);
@@ -212,7 +217,8 @@ void Machine::send(ChannelCall call) {
 void Machine::on_channel_failure(const ChannelCall& call, const Failure& failure) {
     ++channel_failures_;
     const Backoff pauses{.base = 10ms, .multiplier = 2.0, .cap = 1s, .jitter = Jitter::equal()};
-    const bool data = failure.reaction == Reaction::bad_data;
+    const bool data =
+        failure.reaction == Reaction::bad_data && std::holds_alternative<SettleBatch>(call);
     channel_after_ = data ? now_ : now_ + delay_after(pauses, channel_failures_, random_.unit());
     if (const auto* request = std::get_if<ReadRequest>(&call)) {
         emit({.kind = Event::Kind::read_failed, .text = failure.text});
@@ -233,6 +239,13 @@ void Machine::on_channel_failure(const ChannelCall& call, const Failure& failure
         gives_.insert(gives_.end(), give->partitions.begin(), give->partitions.end());
     }
     // A take is not repeated here: the next beat shows what came of it.
+}
+
+std::uint64_t Machine::lane_hash_of(const BoxState& box, const Message& message) const {
+    if (box.box->options.lanes == Lanes::none || message.lane.empty()) {
+        return 0;
+    }
+    return std::max<std::uint64_t>(1, siphash(hash_key_, message.lane));
 }
 
 Partition* Machine::find_partition(PartitionId id) {
@@ -279,7 +292,7 @@ LocalTime Machine::next_tick() const {
     if (!outstanding_) {
         if (channel_after_ > now_) {
             next = std::min(next, channel_after_);
-        } else if (!owned_.empty() && !stopping_) {
+        } else if (!owned_.empty() && !stopping_ && !resigned_) {
             next = std::min({next, poll_at_, next_reconcile_});
             if (due_horizon_ != StoreTime{}) {
                 next = std::min(next, local_of(due_horizon_ - due_lead_ / 2));
@@ -297,9 +310,15 @@ LocalTime Machine::next_tick() const {
 }
 
 bool Machine::is_idle() const {
-    if (!declared_ || beat_.partitions.empty() || outstanding_ || increment_wanted_ ||
-        position_.empty() || !takes_.empty() || !runs_.empty() || !dirty_.empty() ||
-        !sent_.empty() || !lane_reads_.empty() || !rotation_.empty()) {
+    if (!declared_ || beat_.partitions.empty() || outstanding_ || !takes_.empty() ||
+        !gives_.empty() || !runs_.empty() || !dirty_.empty() || !sent_.empty()) {
+        return false;
+    }
+    if (owned_.empty()) {
+        return true;
+    }
+    if (increment_wanted_ || position_.empty() || now_ < channel_after_ || !lane_reads_.empty() ||
+        !rotation_.empty() || !waiting_commands_.empty() || due_horizon_ < store_now()) {
         return false;
     }
     for (const auto& [id, partition] : owned_) {

@@ -11,6 +11,7 @@
 #include "core/engine/ready_queue.hpp"
 #include "core/engine/roster.hpp"
 #include "core/engine/routes.hpp"
+#include "core/siphash.hpp"
 
 namespace waybill::engine {
 
@@ -28,7 +29,8 @@ struct TargetState {
 struct BoxState {
     const LocalBox* box = nullptr;
     Routes routes;
-    std::vector<TargetState> targets{};
+    /// A deque: what is queued here is pointed at, and the registry grows.
+    std::deque<TargetState> targets{};
     std::vector<std::uint64_t> local_numbers{};
     /// Memory held for each chain.
     std::vector<std::uint64_t> chain_bytes{};
@@ -44,15 +46,16 @@ struct RunState {
     struct Part {
         Work* work = nullptr;
         std::uint32_t delivery = 0;
-        Sequence sequence = 0;
+        Uuid message{};
     };
     std::uint32_t box = 0;
     std::uint32_t target = 0;
     PartitionId partition = 0;
-    std::uint64_t epoch = 0;
     /// 0: no lane.
     std::uint64_t lane = 0;
     std::vector<Part> parts{};
+    /// Of the first part, for people.
+    Uuid message{};
     LocalTime started_at{};
     LocalTime deadline{};
     /// It timed out or its partition was lost: whatever it answers counts for nothing.
@@ -102,6 +105,8 @@ private:
               std::string_view text = {}, std::uint64_t count = 0);
     StoreTime store_now() const { return StoreTime{now_.time_since_epoch() + store_offset_}; }
     LocalTime local_of(StoreTime time) const;
+    /// 0 for an unordered message.
+    std::uint64_t lane_hash_of(const BoxState& box, const Message& message) const;
     BoxState& box_of(const Work& work) { return *boxes_[work.partition->box]; }
     const BoxState& box_of(const Work& work) const { return *boxes_[work.partition->box]; }
     Partition* find_partition(PartitionId id);
@@ -135,9 +140,12 @@ private:
     bool read_row(ReadRequest& request);
     void on_page(const ReadRequest& request, ReadPage page);
     void on_increment(ReadPage& page);
+    void prove_lanes(std::uint64_t before);
     void on_scan(const ReadRequest& request, ReadPage& page);
     void on_due(const ReadRequest& request, ReadPage& page);
     void on_lanes(ReadPage& page);
+    struct LaneRead;
+    void take_lane(Partition& partition, const LaneRead& read, ReadPage& page);
     void on_parked(const ReadRequest& request, ReadPage& page);
     void on_reconcile(const ReadRequest& request, ReadPage& page);
     void on_row(ReadPage& page);
@@ -152,10 +160,13 @@ private:
                      const std::vector<Delivery>& deliveries, std::uint32_t chain, Via via) const;
     bool lane_admits(Partition& partition, Sequence sequence, StoreTime due,
                      std::uint64_t lane_hash, std::uint32_t chain, Via via);
-    Loaded refuse(Partition& partition, Sequence sequence, const std::vector<std::uint32_t>& chains,
-                  Via via);
+    bool make_room(const Entry& entry, bool far, bool holds_lane);
+    Loaded refuse(Partition& partition, const Entry& entry,
+                  const std::vector<std::uint32_t>& chains, Via via);
     void collapse_if_pointless(Work& work);
+    std::uint64_t collapse_hash(const Message& message) const;
     Work& make_work(Partition& partition, Entry& entry, std::vector<Delivery> deliveries);
+    void bury_orphans(Work& work);
     void judge_solo_start(Work& work);
     void attach(Work& work, std::uint32_t chain);
     void detach(Work& work, std::uint32_t chain);
@@ -203,18 +214,19 @@ private:
     // outcomes.cpp
     void time_out_runs();
     void make_ghost(RunState& run, bool timed_out);
+    bool is_inline(const RunState& run) const;
     void ghost_returned(const RunState& run);
     void end_part(const RunState& run, const RunState::Part& part, std::optional<RunResult> result);
     void apply(Work& work, Delivery& delivery, const RunState& run, const RunResult& result);
     void fail(Work& work, Delivery& delivery, const Fail& failure, Duration took);
     void release(Work& work, Delivery& delivery);
+    /// `because`: the predecessor it dies with. An operator's cancel does not halt the lane.
     void kill(Work& work, Delivery& delivery, std::string_view reason,
-              std::string_view because = {});
+              std::string_view because = {}, bool may_halt = true);
     void log_attempt(Work& work, const Delivery& delivery, Attempt::Result result, Duration took,
                      std::string_view error);
     std::string_view target_key(const Work& work, const Delivery& delivery) const;
-    std::uint64_t delivery_ghost(PartitionId partition, Sequence sequence,
-                                 std::uint32_t target) const;
+    std::uint64_t delivery_ghost(const Uuid& message, std::uint32_t target) const;
     std::uint64_t lane_ghost(PartitionId partition, std::uint64_t lane) const;
 
     // settling.cpp
@@ -234,10 +246,12 @@ private:
     std::uint64_t blocked_bytes() const;
     bool is_far(StoreTime due, Sequence sequence) const;
     bool is_quiet(const Work& work) const;
+    bool is_quiet(const Work& work, std::uint32_t chain) const;
     void relieve();
     void evict_far();
     bool is_evictable(const Work& work) const;
     void evict(Work& work);
+    void shed_unsure();
     void trim_lanes();
     void rewind_largest_chain();
     void charge(Work& work, std::uint32_t chain, bool add);
@@ -254,6 +268,7 @@ private:
     Random& random_;
     Observer& observer_;
     const Uuid self_;
+    const HashKey hash_key_;
     LocalTime now_{};
     Commands commands_{};
     std::vector<std::unique_ptr<BoxState>> boxes_{};
@@ -278,6 +293,7 @@ private:
     Duration store_offset_{};
     std::string generation_{};
     std::uint64_t registry_version_ = 0;
+    std::uint64_t beat_registry_version_ = 0;
     BeatReply beat_{};
     SeenFree seen_free_{};
     std::map<PartitionId, std::unique_ptr<Partition>> owned_{};
@@ -297,12 +313,17 @@ private:
     Position position_{};
     /// What the outstanding scan is for, if it is no scan.
     bool row_read_ = false;
+    std::uint64_t row_command_ = 0;
     bool reconcile_read_ = false;
     bool increment_wanted_ = true;
     LocalTime poll_at_{};
     Duration poll_pause_{};
     std::uint32_t read_turn_ = 0;
     std::uint64_t reads_issued_ = 0;
+    /// The read that began the increment we are in the middle of; 0: none.
+    std::uint64_t increment_began_ = 0;
+    /// Works that wait for the next complete increment.
+    std::vector<std::pair<PartitionId, Sequence>> unproven_{};
     struct LaneRead {
         PartitionId partition = 0;
         std::uint64_t key = 0;

@@ -4,16 +4,6 @@
 
 namespace waybill::engine {
 
-std::uint64_t hash_text(std::string_view text) {
-    std::uint64_t hash = 0xCBF29CE484222325ULL;
-    for (const char c : text) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-    }
-    hash = (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9ULL;
-    hash ^= hash >> 32;
-    return hash == 0 ? 1 : hash;
-}
-
 std::uint32_t bytes_of(const Work& work) {
     // Allocator headers, map nodes and queue slots, rounded up.
     constexpr std::size_t kOverhead = 160;
@@ -52,6 +42,24 @@ bool any_dead(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
     return std::ranges::any_of(deliveries, [&](const Delivery& delivery) {
         return delivery.chain == chain && delivery.state == Delivery::State::dead;
     });
+}
+
+StoreTime earliest_due(const std::vector<Delivery>& deliveries, const Routes& routes, bool halted) {
+    StoreTime due = store_never;
+    for (const Delivery& delivery : deliveries) {
+        if (delivery.state == Delivery::State::running) {
+            return StoreTime{};
+        }
+        const std::uint32_t predecessor = routes.predecessor(delivery.target);
+        const bool waits = std::ranges::any_of(deliveries, [&](const Delivery& other) {
+            return other.target == predecessor && !other.is_terminal();
+        });
+        if (delivery.state == Delivery::State::ready && !waits &&
+            !(halted && any_dead(deliveries, delivery.chain))) {
+            due = std::min(due, delivery.due);
+        }
+    }
+    return due;
 }
 
 }  // namespace waybill::engine

@@ -8,6 +8,7 @@
 
 #include "core/engine/blocked_lanes.hpp"
 #include "core/engine/engine.hpp"
+#include "core/engine/routes.hpp"
 
 /// What the engine keeps in memory: the open work of its partitions, as much as the window allows.
 namespace waybill::engine {
@@ -56,6 +57,12 @@ struct Work {
     std::uint64_t solo_epoch = 0;
     /// Of the lane text; 0 = unordered.
     std::uint64_t lane_hash = 0;
+    /// What the store's row says; it stands for the work when that leaves memory.
+    StoreTime stored_due{};
+    StoreTime sent_due{};
+    /// The read that brought it, if that was no increment: something before it in its lane may have
+    /// been committed that no increment has returned yet. 0: nothing can be missing.
+    std::uint64_t unproven = 0;
     std::uint32_t bytes = 0;
     std::uint32_t queued = 0;  ///< deliveries in ready queues: the object stays while there are any
     std::uint32_t running = 0;  ///< deliveries running
@@ -64,9 +71,9 @@ struct Work {
     bool halted = false;
     bool parked = false;
     bool collapsed = false;
-    bool inline_running = false;  ///< other outcomes of it wait meanwhile
-    bool unstorable = false;      ///< its texts could not be stored and are left out
-    bool gone = false;            ///< no longer ours; only the ready queue still points here
+    std::uint32_t inline_running = 0;  ///< other outcomes of it wait meanwhile
+    bool unstorable = false;           ///< its texts could not be stored and are left out
+    bool gone = false;                 ///< no longer ours; only the ready queue still points here
     /// Not yet settled.
     std::vector<DeadLetter> letters{};
     std::vector<Attempt> attempts{};
@@ -84,6 +91,8 @@ struct Lane {
     Sequence skipped_from = 0;
     /// Asked for; the answer is on its way.
     bool reading = false;
+    /// Its head waits in the store while something behind it is still in flight. 0: no.
+    Sequence blocked_head = 0;
     /// Deliveries of this lane and chain that run now.
     std::uint32_t running = 0;
 };
@@ -130,14 +139,14 @@ inline std::uint64_t lane_key(std::uint64_t lane_hash, std::uint32_t chain) {
     return (lane_hash ^ (chain + 1) * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
 }
 
-/// FNV-1a with a finisher: never 0, the same on every host.
-std::uint64_t hash_text(std::string_view text);
-
 /// Chains of these deliveries, each once, in order.
 std::vector<std::uint32_t> chains_of(const std::vector<Delivery>& deliveries);
 /// Some delivery of the chain is not terminal; some is dead.
 bool any_open(const std::vector<Delivery>& deliveries, std::uint32_t chain);
 bool any_dead(const std::vector<Delivery>& deliveries, std::uint32_t chain);
+
+/// The earliest moment at which any of these may run; `halted` ones never do.
+StoreTime earliest_due(const std::vector<Delivery>& deliveries, const Routes& routes, bool halted);
 
 /// What a work costs in memory, its share of maps and queues included.
 std::uint32_t bytes_of(const Work& work);

@@ -121,7 +121,7 @@ void Machine::cancel(Work& work) {
         if (delivery.state == Delivery::State::running) {
             delivery.cancel = true;
         } else if (delivery.state == Delivery::State::ready) {
-            kill(work, delivery, "cancelled by an operator");
+            kill(work, delivery, "cancelled by an operator", {}, false);
         }
     }
     std::vector<RunId> running;

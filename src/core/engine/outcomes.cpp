@@ -16,10 +16,9 @@ constexpr Duration kRetryAfterMax = 24h;
 
 }  // namespace
 
-std::uint64_t Machine::delivery_ghost(PartitionId partition, Sequence sequence,
-                                      std::uint32_t target) const {
-    return (static_cast<std::uint64_t>(sequence) * 0x9E3779B97F4A7C15ULL + partition) * 31 +
-           target * 2 + 1;
+/// By message, not by row: a requeue of it has another row.
+std::uint64_t Machine::delivery_ghost(const Uuid& message, std::uint32_t target) const {
+    return std::hash<Uuid>{}(message)*31 + target * 2 + 1;
 }
 
 std::uint64_t Machine::lane_ghost(PartitionId partition, std::uint64_t lane) const {
@@ -79,7 +78,7 @@ void Machine::time_out_runs() {
                     emit(Event::Kind::timed_out, *part.work,
                          box->routes.targets()[run.target].target.key);
                 }
-                if (run.parts.front().work->inline_running) {
+                if (is_inline(run)) {
                     // Its transaction may yet commit: only its own answer tells.
                     run.timed_out = true;
                     ++abandoned_;
@@ -111,7 +110,7 @@ void Machine::make_ghost(RunState& run, bool timed_out) {
     --boxes_[run.box]->running;
     --boxes_[run.box]->targets[run.target].running;
     for (const RunState::Part& part : run.parts) {
-        ++ghosts_[delivery_ghost(run.partition, part.sequence, run.target)];
+        ++ghosts_[delivery_ghost(part.message, run.target)];
     }
     if (run.lane != 0) {
         ++ghosts_[lane_ghost(run.partition, run.lane)];
@@ -129,7 +128,7 @@ void Machine::ghost_returned(const RunState& run) {
     abandoned_ -= run.timed_out ? 1 : 0;
     const std::uint32_t chain = boxes_[run.box]->routes.targets()[run.target].chain;
     for (const RunState::Part& part : run.parts) {
-        less(delivery_ghost(run.partition, part.sequence, run.target));
+        less(delivery_ghost(part.message, run.target));
     }
     if (run.lane != 0) {
         less(lane_ghost(run.partition, run.lane));
@@ -139,16 +138,24 @@ void Machine::ghost_returned(const RunState& run) {
         return;
     }
     --partition->running;
-    for (const RunState::Part& part : run.parts) {
-        const auto work = partition->works.find(part.sequence);
-        if (work != partition->works.end()) {
-            advance(*work->second, chain);
+    for (const auto& [sequence, work] : partition->works) {
+        const bool waited = std::ranges::any_of(run.parts, [&](const RunState::Part& part) {
+            return part.message == work->message->id;
+        });
+        if (waited) {
+            advance(*work, chain);
         }
     }
     const auto lane = partition->lanes.find(run.lane);
     if (run.lane != 0 && lane != partition->lanes.end() && !lane->second.queue.empty()) {
         advance(*lane->second.queue.front(), chain);
     }
+}
+
+bool Machine::is_inline(const RunState& run) const {
+    const BoxState& box = *boxes_[run.box];
+    const std::uint32_t local = box.routes.targets()[run.target].local;
+    return box.box->targets[local].options.calls == Calls::inline_single;
 }
 
 void Machine::end_part(const RunState& run, const RunState::Part& part,
@@ -158,7 +165,7 @@ void Machine::end_part(const RunState& run, const RunState::Part& part,
     const std::uint32_t chain = delivery.chain;
     delivery.state = Delivery::State::ready;
     --work.running;
-    work.inline_running = false;
+    work.inline_running -= is_inline(run) ? 1U : 0U;
     if (run.lane != 0) {
         --work.partition->lanes.at(run.lane).running;
     }
@@ -190,7 +197,7 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
         return mark_dirty(work);
     }
     if (delivery.cancel) {
-        return kill(work, delivery, "cancelled by an operator");
+        return kill(work, delivery, "cancelled by an operator", {}, false);
     }
     if (const auto* defer = std::get_if<Defer>(&result.outcome)) {
         delivery.due = later(store_now(), std::max(defer->delay, delay_floor));
@@ -236,12 +243,15 @@ void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration
 
 /// It did not count: again soon, but never in a spin.
 void Machine::release(Work& work, Delivery& delivery) {
+    if (delivery.cancel) {
+        return kill(work, delivery, "cancelled by an operator", {}, false);
+    }
     delivery.due = store_now() + delay_floor;
     emit(Event::Kind::released, work, target_key(work, delivery));
 }
 
 void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
-                   std::string_view because) {
+                   std::string_view because, bool may_halt) {
     const BoxState& box = box_of(work);
     const RouteTarget& route = box.routes.targets()[delivery.target];
     delivery.state = Delivery::State::dead;
@@ -257,7 +267,7 @@ void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
                                 .because = std::string(because),
                                 .at = store_now()});
     }
-    const bool halts = box.box->options.lanes == Lanes::strict &&
+    const bool halts = may_halt && box.box->options.lanes == Lanes::strict &&
                        box.box->options.on_dead == OnDead::halt && work.lane_hash != 0;
     work.halted = work.halted || halts;
     mark_dirty(work);
@@ -267,7 +277,8 @@ void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
         if (other.state == Delivery::State::ready &&
             box.routes.predecessor(other.target) == delivery.target &&
             successor.target.after_dead == AfterDead::block) {
-            kill(work, other, "predecessor \"" + route.target.key + "\" is dead", route.target.key);
+            kill(work, other, "predecessor \"" + route.target.key + "\" is dead", route.target.key,
+                 may_halt);
         }
     }
 }

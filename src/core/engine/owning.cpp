@@ -51,9 +51,7 @@ InstanceState Machine::instance_state() const {
     for (auto it = oldest.begin(); it != oldest.begin() + shown; ++it) {
         const RunState& run = runs_.at(it->second);
         const RouteTarget& target = boxes_[run.box]->routes.targets()[run.target];
-        const Work* work = run.parts.front().work;
-        state.running.push_back({work != nullptr ? work->message->id : Uuid{}, target.target.key,
-                                 now_ - run.started_at});
+        state.running.push_back({run.message, target.target.key, now_ - run.started_at});
     }
     return state;
 }
@@ -78,6 +76,7 @@ void Machine::beat_if_due() {
     const Duration jitter = Duration{static_cast<Duration::rep>(
         static_cast<double>(config_.options.beat.count()) * 0.1 * random_.unit())};
     next_beat_ = now_ + config_.options.beat - jitter;
+    beat_registry_version_ = registry_version_;
     commands_.beat = instance_state();
 }
 
@@ -127,7 +126,8 @@ void Machine::beat_succeeded(BeatReply reply) {
 }
 
 void Machine::learn_registry(const BeatReply& reply) {
-    if (reply.registry_version <= registry_version_) {
+    // The reply brings the registry only if it is newer than the one the beat named.
+    if (reply.registry_version <= beat_registry_version_) {
         return;
     }
     registry_version_ = reply.registry_version;
@@ -155,6 +155,7 @@ void Machine::learn_registry(const BeatReply& reply) {
             // Rows that are not in memory are met again by the scan, those in memory here: a new
             // target may want them, a forgotten one may have been all they waited for.
             partition->cursors.assign(box.routes.chains(), 0);
+            partition->blocked = {};  // the scan meets their heads again, in order
             partition->parked_cursor = 0;
             std::vector<Sequence> sequences;
             for (const auto& [sequence, work] : partition->works) {
@@ -231,7 +232,7 @@ void Machine::on_taken(const std::vector<Taken>& taken) {
         const auto box = std::ranges::find_if(boxes_, [&](const auto& state) {
             return seen != beat_.partitions.end() && state->box->name == seen->box;
         });
-        if (box == boxes_.end()) {
+        if (box == boxes_.end() || take.token.generation != generation_) {
             continue;
         }
         if (owned_.contains(take.partition)) {
@@ -312,6 +313,7 @@ void Machine::void_everything(std::string_view why) {
     answers_.clear();
     commands_seen_.clear();
     position_.clear();
+    increment_began_ = 0;
     read_is_void_ = true;
     registry_version_ = 0;
     declared_ = false;  // what we declared may be among what it lost

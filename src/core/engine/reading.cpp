@@ -145,6 +145,7 @@ bool Machine::read_row(ReadRequest& request) {
     request.after = command.sequence - 1;
     request.rows_max = 1;
     row_read_ = true;
+    row_command_ = command.id;
     return true;
 }
 
@@ -183,6 +184,7 @@ void Machine::on_page(const ReadRequest& request, ReadPage page) {
 void Machine::read_everything_again() {
     emit({.kind = Event::Kind::rescan, .text = "the reader reconnected"});
     position_.clear();
+    increment_began_ = 0;
     increment_wanted_ = true;
     for (LaneRead& read : lanes_asked_) {
         lane_reads_.push_back(std::move(read));
@@ -209,6 +211,12 @@ void Machine::on_increment(ReadPage& page) {
             on_command(command);
         }
     }
+    if (increment_began_ == 0) {
+        increment_began_ = reads_issued_;
+    }
+    if (!page.more) {
+        prove_lanes(std::exchange(increment_began_, 0));
+    }
     const bool busy = page.more || !page.entries.empty();
     increment_wanted_ = increment_wanted_ || page.more || first;
     poll_pause_ =
@@ -217,46 +225,80 @@ void Machine::on_increment(ReadPage& page) {
     increment_since_suspects_ = increment_since_suspects_ || !page.more;
 }
 
+/// All that was visible when this increment began has been returned: nothing can be missing in front
+/// of what earlier reads brought.
+void Machine::prove_lanes(std::uint64_t before) {
+    std::vector<std::pair<PartitionId, Sequence>> waiting = std::exchange(unproven_, {});
+    for (const auto& [id, sequence] : waiting) {
+        Partition* partition = find_partition(id);
+        if (partition == nullptr || !partition->works.contains(sequence)) {
+            continue;
+        }
+        Work& work = *partition->works.at(sequence);
+        if (work.unproven >= before) {
+            unproven_.emplace_back(id, sequence);
+            continue;
+        }
+        work.unproven = 0;
+        for (const std::uint32_t chain : chains_of(work.deliveries)) {
+            advance(work, chain);
+        }
+    }
+    increment_wanted_ = increment_wanted_ || !unproven_.empty();
+}
+
 void Machine::on_scan(const ReadRequest& request, ReadPage& page) {
     Partition* partition = current(request.partition);
     if (partition == nullptr) {
         return;
     }
-    const Routes& routes = boxes_[partition->box]->routes;
-    Sequence covered = request.after;
+    // The chains this page serves, and how far. One that is further behind is not among them, and
+    // one that loses memory on the way (its cursor moves back) leaves.
+    std::vector<Sequence> covered(partition->cursors.size());
+    for (std::size_t chain = 0; chain < covered.size(); ++chain) {
+        const Sequence cursor = partition->cursors[chain];
+        covered[chain] = cursor >= request.after ? cursor : -1;
+    }
+    const auto pass = [&](Sequence sequence) {
+        for (std::size_t chain = 0; chain < covered.size(); ++chain) {
+            if (covered[chain] == partition->cursors[chain]) {
+                covered[chain] = partition->cursors[chain] = std::max(covered[chain], sequence);
+            }
+        }
+        if (partition->scan_from >= request.after) {
+            partition->scan_from = std::max(partition->scan_from, sequence);
+        }
+    };
+    const std::vector<Sequence> before = partition->cursors;
     bool refused = false;
     for (Entry& entry : page.entries) {
         const Sequence sequence = entry.sequence;
-        if (load(*partition, entry, Via::scan) == Loaded::refused) {
-            refused = true;
+        refused = load(*partition, entry, Via::scan) == Loaded::refused;
+        if (refused) {
             break;
         }
-        covered = sequence;
+        pass(sequence);
     }
     if (!refused && !page.more) {
-        covered = tail;
+        pass(tail);
     }
-    bool behind = false;
-    for (std::uint32_t chain = 0; chain < partition->cursors.size(); ++chain) {
-        Sequence& cursor = partition->cursors[chain];
-        const bool was_behind = cursor != tail;
-        // A chain that is behind this page's start was not served by it.
-        if (cursor >= request.after) {
-            cursor = std::max(cursor, covered);
-        }
-        if (routes.chain_is_local(chain)) {
-            behind = behind || cursor != tail;
-            if (was_behind && cursor == tail && partition->scanned) {
-                emit({.kind = Event::Kind::caught_up, .partition = partition->id, .count = chain});
+    for (const Entry& entry : page.entries) {
+        // What was in memory already may be sure of its place now.
+        const auto known = partition->works.find(entry.sequence);
+        if (known != partition->works.end()) {
+            for (const std::uint32_t chain : chains_of(known->second->deliveries)) {
+                advance(*known->second, chain);
             }
         }
-    }
-    if (partition->scan_from >= request.after) {
-        partition->scan_from = std::max(partition->scan_from, covered);
     }
     if (!partition->scanned && partition->scan_from == tail) {
         partition->scanned = true;
         emit({.kind = Event::Kind::scanned, .partition = partition->id});
+    }
+    for (std::uint32_t chain = 0; chain < before.size(); ++chain) {
+        if (before[chain] != tail && partition->cursors[chain] == tail) {
+            emit({.kind = Event::Kind::caught_up, .partition = partition->id, .count = chain});
+        }
     }
 }
 
@@ -268,7 +310,12 @@ void Machine::on_due(const ReadRequest& request, ReadPage& page) {
         const StoreTime horizon = std::exchange(due_horizon_, due);
         const Sequence after = std::exchange(due_after_, sequence);
         Partition* partition = current(entry.partition);
-        if (partition != nullptr && load(*partition, entry, Via::due) == Loaded::refused) {
+        const bool refused =
+            partition != nullptr && load(*partition, entry, Via::due) == Loaded::refused;
+        if (due_horizon_ < due) {
+            return;  // making room brought it nearer: it goes on from there
+        }
+        if (refused) {
             due_horizon_ = horizon;
             due_after_ = after;
             return;
@@ -296,37 +343,55 @@ void Machine::on_lanes(ReadPage& page) {
             known->second.skipped_from != read.from) {
             continue;
         }
-        std::uint32_t rows = 0;
-        Sequence next = read.from;
-        bool refused = false;
-        for (Entry& entry : page.entries) {
-            if (entry.partition != read.partition || !entry.message ||
-                entry.message->lane != read.lane) {
-                continue;
-            }
-            // Open the gate as far as this row; what comes after it stays in the store for now.
-            partition->lanes.at(read.key).skipped_from = entry.sequence + 1;
-            const Sequence sequence = entry.sequence;
-            if (load(*partition, entry, Via::lanes, read.chain) == Loaded::refused) {
-                partition->lanes.at(read.key).skipped_from = sequence;
-                refused = true;
-                break;
-            }
-            next = sequence + 1;
-            ++rows;
-        }
-        const auto found = partition->lanes.find(read.key);
-        if (found == partition->lanes.end()) {
+        take_lane(*partition, read, page);
+    }
+}
+
+void Machine::take_lane(Partition& partition, const LaneRead& read, ReadPage& page) {
+    std::uint32_t rows = 0;
+    Sequence next = read.from;
+    bool stopped = false;
+    // What the chain has yet to catch up with is the scan's to bring, in order.
+    bool behind = read.from > partition.cursors[read.chain];
+    for (Entry& entry : page.entries) {
+        if (entry.partition != read.partition || !entry.message ||
+            entry.message->lane != read.lane) {
             continue;
         }
-        Lane& lane = found->second;
-        lane.reading = false;
-        if (!refused) {
-            const bool maybe_more = page.more || rows >= config_.options.lane_rows;
-            lane.skipped_from = maybe_more ? next : 0;
+        const Sequence sequence = entry.sequence;
+        behind = behind || sequence > partition.cursors[read.chain];
+        // Making room for a row may send its whole lane back to the store, which remembers it.
+        const auto open = partition.lanes.find(read.key);
+        stopped = open == partition.lanes.end() || !open->second.reading ||
+                  open->second.skipped_from < next;
+        if (stopped || behind) {
+            break;
         }
-        settle_lane(*partition, read.key, read.chain, read.lane);
+        // Open the gate as far as this row; what comes after it stays in the store for now.
+        open->second.skipped_from = sequence + 1;
+        if (load(partition, entry, Via::lanes, read.chain) == Loaded::refused) {
+            if (const auto lane = partition.lanes.find(read.key); lane != partition.lanes.end()) {
+                lane->second.skipped_from = sequence;
+            }
+            stopped = true;
+            break;
+        }
+        next = sequence + 1;
+        ++rows;
     }
+    const auto found = partition.lanes.find(read.key);
+    if (found == partition.lanes.end() || !found->second.reading) {
+        return;
+    }
+    Lane& lane = found->second;
+    lane.reading = false;
+    if (behind) {
+        lane.skipped_from = 0;
+    } else if (!stopped && lane.skipped_from >= next) {
+        const bool maybe_more = page.more || rows >= config_.options.lane_rows;
+        lane.skipped_from = maybe_more ? next : 0;
+    }
+    settle_lane(partition, read.key, read.chain, read.lane);
 }
 
 void Machine::on_parked(const ReadRequest& request, ReadPage& page) {
@@ -347,8 +412,8 @@ void Machine::on_parked(const ReadRequest& request, ReadPage& page) {
 }
 
 void Machine::on_row(ReadPage& page) {
-    if (waiting_commands_.empty()) {
-        return;
+    if (waiting_commands_.empty() || waiting_commands_.front().id != row_command_) {
+        return;  // its partition was lost meanwhile
     }
     const Command command = waiting_commands_.front();
     waiting_commands_.pop_front();

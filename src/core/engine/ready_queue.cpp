@@ -11,12 +11,9 @@ constexpr std::size_t kTenantsKept = 1024;
 }  // namespace
 
 void ReadyQueue::push(Work& work, std::uint32_t delivery) {
-    if (tenants_.size() > kTenantsKept && size_ == 0) {
-        tenants_.clear();
-        turns_.clear();
-        last_ = nullptr;
-    }
-    Tenant& tenant = tenants_[work.message->tenant];
+    const auto found = tenants_.try_emplace(work.message->tenant).first;
+    Tenant& tenant = found->second;
+    tenant.name = &found->first;
     tenant.items.push_back({&work, delivery});
     if (!tenant.in_turn) {
         tenant.in_turn = true;
@@ -27,6 +24,11 @@ void ReadyQueue::push(Work& work, std::uint32_t delivery) {
 
 ReadyQueue::Item ReadyQueue::pop() {
     WAYBILL_ASSERT(size_ > 0);
+    if (last_ != nullptr && tenants_.size() > kTenantsKept && last_->items.empty() &&
+        !last_->in_turn) {
+        tenants_.erase(*last_->name);
+    }
+    last_ = nullptr;
     for (;;) {
         Tenant& tenant = *turns_.front();
         turns_.pop_front();

@@ -21,6 +21,10 @@ public:
         std::uint32_t delivery = 0;
     };
 
+    ReadyQueue() = default;
+    ReadyQueue(const ReadyQueue&) = delete;
+    ReadyQueue& operator=(const ReadyQueue&) = delete;
+
     void push(Work& work, std::uint32_t delivery);
     /// Precondition: not empty.
     Item pop();
@@ -41,6 +45,7 @@ public:
 
 private:
     struct Tenant {
+        const std::string* name = nullptr;
         std::deque<Item> items{};
         bool in_turn = false;
     };

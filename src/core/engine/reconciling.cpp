@@ -63,14 +63,16 @@ void Machine::on_reconcile(const ReadRequest& request, ReadPage& page) {
 }
 
 bool Machine::is_known(const Partition& partition, const Entry& entry) const {
-    if (partition.works.contains(entry.sequence) || entry.parked || entry.message == nullptr ||
-        is_far(entry.due, entry.sequence)) {
+    if (partition.works.contains(entry.sequence) || entry.parked || entry.message == nullptr) {
         return true;
     }
     const BoxState& box = *boxes_[partition.box];
     const std::vector<Delivery> deliveries = route(box, entry);
-    const bool laned = box.box->options.lanes != Lanes::none && !entry.message->lane.empty();
-    const std::uint64_t lane_hash = laned ? hash_text(entry.message->lane) : 0;
+    if (is_far(entry.due, entry.sequence) &&
+        is_far(earliest_due(deliveries, box.routes, entry.halted), entry.sequence)) {
+        return true;
+    }
+    const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);
     return std::ranges::all_of(chains_of(deliveries), [&](std::uint32_t chain) {
         if (!wants_chain(partition, entry, deliveries, chain, Via::due)) {
             return true;  // behind, foreign, halted or finished

@@ -40,8 +40,11 @@ std::vector<Delivery> Machine::route(const BoxState& box, const Entry& entry) co
         };
         const auto known = std::ranges::find_if(entry.progress,
                                                 [&](const Progress& p) { return named(p.target); });
-        const bool wanted = entry.only.empty() ? matches(route.target.matcher, *entry.message)
-                                               : is_requeued(box.routes, entry.only, index);
+        const bool wanted = entry.only.empty()
+                                ? matches(route.target.matcher, *entry.message)
+                                : std::ranges::any_of(entry.only, named) ||
+                                      (matches(route.target.matcher, *entry.message) &&
+                                       is_requeued(box.routes, entry.only, index));
         if (!wanted && known == entry.progress.end()) {
             continue;
         }
@@ -82,6 +85,7 @@ void Machine::reroute(Work& work) {
             mark_dirty(work);
         }
     }
+    const bool was_unmatched = work.deliveries.empty() && !work.message->id.is_nil();
     Entry entry{.message = work.message, .only = work.only};
     for (Delivery& fresh : route(box, entry)) {
         const bool known = std::ranges::any_of(
@@ -94,6 +98,11 @@ void Machine::reroute(Work& work) {
             work.deliveries.push_back(std::move(fresh));
         }
     }
+    if (was_unmatched && !work.deliveries.empty()) {
+        work.letters.clear();  // somebody wants it after all
+        work.parked = false;
+    }
+    bury_orphans(work);
     note_foreign(*work.partition, box, work.deliveries);
 }
 

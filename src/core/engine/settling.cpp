@@ -93,6 +93,7 @@ Settlement Machine::settlement_of(Work& work) {
                                      delivery.failures, delivery.due, delivery.last_error});
         }
         item.due = work.parked ? store_never : row_due(work);
+        work.sent_due = item.due;
         item.halted = work.halted;
         item.parked = work.parked;
         item.strikes = work.strikes;
@@ -140,6 +141,7 @@ void Machine::settled(Work& work) {
         work.settle = Work::Settle::clean;
         --work.partition->unsettled;
     }
+    work.stored_due = work.sent_due;
     for (Delivery& delivery : work.deliveries) {
         if (std::exchange(delivery.sent, false) && delivery.is_terminal()) {
             const bool done = delivery.state == Delivery::State::done;

@@ -165,7 +165,8 @@ void Machine::extend_batch(const TargetOptions& options, ReadyQueue& ready,
         const auto found = std::ranges::find_if(
             work.deliveries, [&](const Delivery& other) { return other.target == head.target; });
         if (found == work.deliveries.end() || found->state != Delivery::State::ready ||
-            found->changed || found->sent || found->due > store_now() || work.collapsed) {
+            found->changed || found->sent || found->due > store_now() || work.collapsed ||
+            work.unproven != 0 || work.sequence > work.partition->cursors[head.chain]) {
             return;
         }
         const auto index = static_cast<std::uint32_t>(found - work.deliveries.begin());
@@ -208,6 +209,7 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
     RunState run{.box = box_index,
                  .target = index,
                  .partition = partition.id,
+                 .message = items.front().work->message->id,
                  .started_at = now_,
                  .deadline = later(now_, options.timeout)};
     Run command{.id = ++last_run_,
@@ -220,12 +222,12 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
         Delivery& delivery = work.deliveries[item.delivery];
         delivery.state = Delivery::State::running;
         ++work.running;
-        work.inline_running = options.calls == Calls::inline_single;
+        work.inline_running += options.calls == Calls::inline_single ? 1U : 0U;
         if (work.lane_hash != 0) {
             run.lane = lane_key(work.lane_hash, delivery.chain);
             ++partition.lanes.at(run.lane).running;
         }
-        run.parts.push_back({&work, item.delivery, work.sequence});
+        run.parts.push_back({&work, item.delivery, work.message->id});
         command.items.push_back(
             {work.message, work.sequence, delivery.failures + 1, work.requeues});
         emit(Event::Kind::started, work, route.target.key, {}, delivery.failures + 1);

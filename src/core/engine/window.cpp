@@ -51,6 +51,14 @@ bool Machine::is_quiet(const Work& work) const {
     return work.settle == Work::Settle::clean && work.running == 0 && &work != solo_;
 }
 
+/// Nothing of the chain runs or waits to be settled, whatever the other chains do.
+bool Machine::is_quiet(const Work& work, std::uint32_t chain) const {
+    return &work != solo_ && std::ranges::none_of(work.deliveries, [&](const Delivery& delivery) {
+        return delivery.chain == chain &&
+               (delivery.state == Delivery::State::running || delivery.changed || delivery.sent);
+    });
+}
+
 void Machine::charge(Work& work, std::uint32_t chain, bool add) {
     std::uint64_t& bytes = box_of(work).chain_bytes[chain];
     bytes = add ? bytes + work.bytes : bytes - work.bytes;
@@ -62,6 +70,9 @@ void Machine::relieve() {
     }
     next_relief_ = now_ + kReliefPause;
     evict_far();
+    if (memory_used() > config_.options.window_bytes / 4 * 3) {
+        shed_unsure();
+    }
     if (memory_used() > config_.options.window_bytes / 4 * 3) {
         trim_lanes();
     }
@@ -105,7 +116,8 @@ void Machine::evict_far() {
 
 /// All that is open of it waits for its time, here: the store's due time can stand for it.
 bool Machine::is_evictable(const Work& work) const {
-    if (!is_quiet(work) || work.queued > 0 || (work.halted && !work.deliveries.empty())) {
+    if (!is_quiet(work) || work.queued > 0 || work.stored_due > row_due(work) ||
+        (work.halted && !work.deliveries.empty())) {
         return false;
     }
     const bool laned = work.lane_hash != 0 && work.entered;
@@ -137,6 +149,29 @@ void Machine::evict(Work& work) {
     retire(work);
 }
 
+/// What is in a lane beyond the cursor cannot run before the scan has passed it, and the scan needs
+/// the room.
+void Machine::shed_unsure() {
+    for (auto& [id, partition] : owned_) {
+        std::vector<Sequence> sequences;
+        for (const auto& [sequence, work] : partition->works) {
+            if (work->lane_hash != 0) {
+                sequences.push_back(sequence);
+            }
+        }
+        std::ranges::sort(sequences, std::greater{});
+        for (const Sequence sequence : sequences) {
+            Work& work = *partition->works.at(sequence);
+            for (const std::uint32_t chain : chains_of(work.deliveries)) {
+                if (sequence > partition->cursors[chain] && is_quiet(work, chain)) {
+                    detach(work, chain);
+                }
+            }
+            retire(work);
+        }
+    }
+}
+
 /// Behind a head that backs off nothing can run: the rest of such lanes leaves.
 void Machine::trim_lanes() {
     for (auto& [id, partition] : owned_) {
@@ -152,15 +187,17 @@ void Machine::trim_lanes() {
         }
         for (const std::uint64_t key : keys) {
             const std::vector<Work*> queue = partition->lanes.at(key).queue;
-            for (std::size_t i = queue.size() - 1; i > 0 && is_quiet(*queue[i]); --i) {
-                for (const Delivery& delivery : queue[i]->deliveries) {
-                    if (lane_key(queue[i]->lane_hash, delivery.chain) == key) {
-                        partition->lanes.at(key).skipped_from = queue[i]->sequence;
-                        detach(*queue[i], delivery.chain);
-                        break;
-                    }
+            for (std::size_t i = queue.size() - 1; i > 0; --i) {
+                Work& work = *queue[i];
+                const auto of_lane = std::ranges::find_if(work.deliveries, [&](const Delivery& d) {
+                    return lane_key(work.lane_hash, d.chain) == key;
+                });
+                if (!is_quiet(work, of_lane->chain)) {
+                    break;
                 }
-                retire(*queue[i]);
+                partition->lanes.at(key).skipped_from = work.sequence;
+                detach(work, of_lane->chain);
+                retire(work);
             }
         }
     }
@@ -192,7 +229,8 @@ void Machine::rewind_largest_chain() {
         }
         std::vector<Work*> works;
         for (const auto& [sequence, work] : partition->works) {
-            if (is_quiet(*work) && std::ranges::any_of(work->deliveries, [&](const Delivery& d) {
+            if (is_quiet(*work, chain) &&
+                std::ranges::any_of(work->deliveries, [&](const Delivery& d) {
                     return d.chain == chain && d.attached;
                 })) {
                 works.push_back(work.get());

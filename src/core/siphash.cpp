@@ -1,0 +1,56 @@
+#include "core/siphash.hpp"
+
+#include <bit>
+#include <cstddef>
+
+namespace waybill {
+namespace {
+
+struct State {
+    std::uint64_t v0;
+    std::uint64_t v1;
+    std::uint64_t v2;
+    std::uint64_t v3;
+
+    void round() {
+        v0 += v1;
+        v1 = std::rotl(v1, 13) ^ v0;
+        v0 = std::rotl(v0, 32);
+        v2 += v3;
+        v3 = std::rotl(v3, 16) ^ v2;
+        v0 += v3;
+        v3 = std::rotl(v3, 21) ^ v0;
+        v2 += v1;
+        v1 = std::rotl(v1, 17) ^ v2;
+        v2 = std::rotl(v2, 32);
+    }
+
+    void take(std::uint64_t word) {
+        v3 ^= word;
+        round();
+        v0 ^= word;
+    }
+};
+
+}  // namespace
+
+std::uint64_t siphash(const HashKey& key, std::string_view text) {
+    State state{key.k0 ^ 0x736F6D6570736575ULL, key.k1 ^ 0x646F72616E646F6DULL,
+                key.k0 ^ 0x6C7967656E657261ULL, key.k1 ^ 0x7465646279746573ULL};
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        word |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << (i % 8 * 8);
+        if (i % 8 == 7) {
+            state.take(word);
+            word = 0;
+        }
+    }
+    state.take(word | static_cast<std::uint64_t>(text.size()) << 56);
+    state.v2 ^= 0xFF;
+    state.round();
+    state.round();
+    state.round();
+    return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
+}
+
+}  // namespace waybill
