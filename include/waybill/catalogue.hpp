@@ -86,8 +86,9 @@ public:
     /// Messages, or with state dead: dead letters.
     virtual std::uint64_t count(const Filter& filter) = 0;
 
-    /// Each dead letter becomes new work of the next generation, at the tail, or for a halted head
-    /// in its old place. Refused where there is none. One answer per delivery.
+    /// Each dead letter becomes new work of the next generation at the tail, together with those
+    /// that died because of it. For a halted head its owner is told to run it again in its old place,
+    /// and the letter stays until that is done. Refused where there is none. One answer per delivery.
     virtual std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) = 0;
     /// Deletes dead letters.
     virtual std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) = 0;

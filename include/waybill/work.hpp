@@ -20,6 +20,8 @@ struct Progress {
     /// ready: not before this moment.
     StoreTime due{};
     std::string last_error{};
+    /// dead: its lane goes on all the same (an operator skipped or cancelled it).
+    bool skipped = false;
 
     bool operator==(const Progress&) const = default;
 };
@@ -34,7 +36,7 @@ struct Entry {
     /// The earliest moment any of its deliveries may run.
     StoreTime due{};
     std::vector<Progress> progress{};
-    /// Not empty: only these targets (a requeue).
+    /// Not empty: exactly these targets (a requeue, and what had died because of it).
     std::vector<std::string> only{};
     /// How often an operator requeued it: the generation of its deliveries.
     std::uint32_t requeues = 0;
@@ -100,6 +102,8 @@ struct Settlement {
     std::uint64_t solo_epoch = 0;
     std::uint32_t requeues = 0;
     std::vector<DeadLetter> dead{};
+    /// Targets whose dead letters of this message are withdrawn: they run again in the same place.
+    std::vector<std::string> revived{};
     std::vector<Attempt> attempts{};
 };
 

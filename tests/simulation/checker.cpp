@@ -53,25 +53,11 @@ std::string Checker::chain_of(const std::vector<Target>& registry, const std::st
     return root;
 }
 
-/// With a requeue: the named ones and what waits for them.
-bool Checker::is_requeued(const std::vector<Target>& registry, const Entry& entry,
-                          const Target& target) {
-    const auto is_named = [&](const std::string& key) {
-        return std::find(entry.only.begin(), entry.only.end(), key) != entry.only.end();
-    };
-    const Target* at = &target;
-    for (std::size_t steps = 0; at != nullptr && steps <= registry.size(); ++steps) {
-        if (is_named(at->key) ||
-            std::any_of(at->legacy_keys.begin(), at->legacy_keys.end(), is_named)) {
-            return true;
-        }
-        if (at->after.empty() || at->after_dead != AfterDead::block) return false;
-        const auto before = std::find_if(registry.begin(), registry.end(), [&](const Target& t) {
-            return t.box == at->box && t.key == at->after;
-        });
-        at = before == registry.end() ? nullptr : &*before;
-    }
-    return false;
+bool Checker::is_requeued(const Entry& entry, const Target& target) {
+    return std::any_of(entry.only.begin(), entry.only.end(), [&](const std::string& key) {
+        return key == target.key || std::find(target.legacy_keys.begin(), target.legacy_keys.end(),
+                                              key) != target.legacy_keys.end();
+    });
 }
 
 std::vector<const Target*> Checker::matching(const std::vector<Target>& registry,
@@ -79,7 +65,7 @@ std::vector<const Target*> Checker::matching(const std::vector<Target>& registry
     std::vector<const Target*> found;
     for (const Target& target : registry) {
         if (target.box == entry.message->box && matches(target.matcher, *entry.message) &&
-            (entry.only.empty() || is_requeued(registry, entry, target))) {
+            (entry.only.empty() || is_requeued(entry, target))) {
             found.push_back(&target);
         }
     }
@@ -107,7 +93,7 @@ bool Checker::chain_is_open(const std::vector<Target>& registry, const Entry& en
         if (chain_of(registry, target->box, target->key) != chain) continue;
         const Progress* progress = progress_of(entry, *target);
         if (progress == nullptr || progress->state == Progress::State::ready) return true;
-        any_dead = any_dead || progress->state == Progress::State::dead;
+        any_dead = any_dead || (progress->state == Progress::State::dead && !progress->skipped);
     }
     return any_dead && entry.halted;
 }
@@ -281,13 +267,6 @@ void Checker::on_promoted(const Database& lost) {
     for (const auto& [id, row] : store_->db().partitions) tokens_[id] = row.token;
     letters_.clear();
     for (const auto& [key, letter] : store_->db().dead) letters_.insert(key);
-    promised_.clear();
-    for (const auto& [id, row] : store_->db().commands) {
-        const Command& command = row.command;
-        if (!row.result && command.kind == Command::Kind::resume) {
-            promised_.insert({command.message, command.target});
-        }
-    }
     last_sequence_ = store_->db().next_sequence - 1;
     note("promoted", -1, no_message, 0, store_->generation());
     on_trouble_everywhere();

@@ -76,7 +76,6 @@ public:
     void on_settled(const SettleBatch& batch) override;
     void on_inline(const InlineRequest& request, InlineResult::Record record) override;
     void on_dead_removed(const DeadKey& key) override;
-    void on_resume_promised(const DeadKey& key) override;
     void on_promoted(const Database& lost) override;
 
 private:
@@ -121,8 +120,7 @@ private:
     const TargetPlan* target_plan(const BoxPlan& box, const std::string& key) const;
     static std::string chain_of(const std::vector<Target>& registry, const std::string& box,
                                 const std::string& key);
-    static bool is_requeued(const std::vector<Target>& registry, const Entry& entry,
-                            const Target& target);
+    static bool is_requeued(const Entry& entry, const Target& target);
     static std::vector<const Target*> matching(const std::vector<Target>& registry,
                                                const Entry& entry);
     /// Its own or one under a former key.
@@ -164,7 +162,6 @@ private:
     std::map<std::string, MessageNumber> dedup_{};
     std::set<Uuid> cancelled_{};
     std::set<DeadKey> letters_{};
-    std::set<DeadKey> promised_{};
     std::set<std::tuple<MessageNumber, PartitionId, std::uint64_t>> lonely_{};
 };
 

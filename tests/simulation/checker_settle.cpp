@@ -62,8 +62,7 @@ void Checker::check_progress(const Settlement& item, const Entry& entry) {
     const MessageNumber number = number_of(item.message);
     for (const Progress& next : item.progress) {
         const Progress* known = find_progress(entry.progress, next.target);
-        const auto promise = promised_.lower_bound({item.message, ""});
-        const bool was_promised = promise != promised_.end() && promise->first == item.message;
+        const bool was_promised = !item.revived.empty();
         if (known != nullptr && known->state == State::done && next.state != State::done) {
             fail("I6", "the recorded success of " + next.target + " was taken back", number);
         }
@@ -88,7 +87,6 @@ void Checker::check_progress(const Settlement& item, const Entry& entry) {
         }
     }
     for (const Progress& next : item.progress) {
-        if (next.state == State::ready) promised_.erase({item.message, next.target});
     }
 }
 
@@ -157,10 +155,6 @@ void Checker::check_finish(const Settlement& item, const Entry& entry) {
     if (is_collapsed(item, entry)) return;
     const std::vector<const Target*> wanted = matching(store_->db().registry, entry);
     for (const Target* target : wanted) {
-        const DeadKey key{item.message, target->key};
-        if (promised_.contains(key)) {
-            fail("I2", "it was finished, and the requeue of " + target->key + " forgotten", number);
-        }
         const Progress* known = progress_of(entry, *target);
         const bool was_terminal = known != nullptr && known->state != State::ready;
         const auto facts = deliveries_.find({number, target->key});
@@ -211,10 +205,6 @@ void Checker::on_inline(const InlineRequest& request, InlineResult::Record recor
 void Checker::on_dead_removed(const DeadKey& key) {
     letters_.erase(key);
     note("letter removed", -1, number_of(key.first), 0, key.second);
-}
-
-void Checker::on_resume_promised(const DeadKey& key) {
-    promised_.insert(key);
 }
 
 }  // namespace waybill::sim

@@ -82,8 +82,7 @@ void Checker::check_row(const engine::Run& run, const engine::RunItem& item, con
     }
     const Progress* progress = progress_of(row->entry, target);
     if (progress == nullptr) return;
-    if (progress->state != Progress::State::ready && !is_inline &&
-        !promised_.contains({item.message->id, target.key})) {
+    if (progress->state != Progress::State::ready && !is_inline) {
         fail("I6", target.key + " is recorded as terminal and started again", number);
     }
     if (progress->state == Progress::State::ready &&

@@ -79,6 +79,11 @@ void SimStore::apply(const Settlement& item) {
         if (was_dead || is(Mutation::dead_letters_dropped)) continue;
         db_.dead[{letter.message, letter.target}] = letter;
     }
+    for (const std::string& target : item.revived) {
+        if (db_.dead.erase({item.message, target}) > 0) {
+            witness_.on_dead_removed({item.message, target});
+        }
+    }
     for (const Progress& progress : item.progress) {
         Progress* known = find_progress(entry.progress, progress.target);
         if (known == nullptr) {

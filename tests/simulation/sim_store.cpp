@@ -160,12 +160,8 @@ bool SimStore::requeue(const Uuid& message, const std::string& target) {
     }
     const OpenRow* head = db_.find_open(partition, letter.sequence);
     const bool is_halted = head != nullptr && head->entry.halted;
-    for (const std::string& key : revived) {
-        db_.dead.erase({message, key});
-        witness_.on_dead_removed({message, key});
-        if (is_halted) witness_.on_resume_promised({message, key});
-    }
     if (is_halted) {
+        // The letter stays until the owner has put the delivery back into its place.
         leave({.partition = partition,
                .kind = Command::Kind::resume,
                .message = message,
@@ -173,10 +169,14 @@ bool SimStore::requeue(const Uuid& message, const std::string& target) {
                .target = target});
         return true;
     }
+    for (const std::string& key : revived) {
+        db_.dead.erase({message, key});
+        witness_.on_dead_removed({message, key});
+    }
     OpenRow row{.stamp = db_.next_xid++, .begun = now_};
     row.entry.partition = partition;
     row.entry.message = body;
-    row.entry.only = {target};
+    if (!target.empty()) row.entry.only = revived;  // unmatched: to whoever wants it now
     row.entry.requeues = letter.requeues + 1;
     if (is(Mutation::requeue_loses)) return true;
     row.entry.sequence = draw_sequence();

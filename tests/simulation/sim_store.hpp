@@ -35,7 +35,6 @@ public:
     virtual void on_inline(const InlineRequest& request, InlineResult::Record record) = 0;
     virtual void on_dead_removed(const DeadKey& key) = 0;
     /// A dead letter of a halted head was traded for a command.
-    virtual void on_resume_promised(const DeadKey& key) = 0;
     virtual void on_promoted(const Database& lost) = 0;
 };
 

@@ -100,12 +100,13 @@ void World::end_faults() {
     for (auto& process : processes_) {
         process->is_new_version = true;
         if (process->is_guest || has_violation()) continue;
-        if (process->up && process->paused) {
+        // A thread that hangs for ever ends with its process.
+        if (process->up && process->paused && !process->hangs_for_ever) {
             in_process(process->number, process->life, [](Process&) {});
             continue;
         }
-        // A thread that hangs for ever ends with its process.
-        if (process->up && (checker_.has_ghosts(process->number) || plan_.is_rolling)) {
+        if (process->up &&
+            (checker_.has_ghosts(process->number) || process->hangs_for_ever || plan_.is_rolling)) {
             crash(*process);
             restart_later(*process, dice_.between(milliseconds{100}, seconds{2}));
         }

@@ -60,6 +60,8 @@ struct Process {
     std::vector<std::function<void()>> held{};
     Duration resumed_at{};
     bool reconnected = false;
+    /// Some handler of this life will never return.
+    bool hangs_for_ever = false;
     std::shared_ptr<Flight> flight{};
     Duration tick_at{};
     bool tick_pending = false;

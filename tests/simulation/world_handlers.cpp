@@ -71,6 +71,7 @@ void World::begin_run(Process& process, engine::Run run) {
             hangs ? plan_.engine.lease * 3 : takes + seconds{3} * (takes > milliseconds{30});
         store_.hold_liveness(process.engine->incarnation(), now_ + held);
     }
+    process.hangs_for_ever = process.hangs_for_ever || hangs;
     const bool at_once = process.mutant->answers_at_once() && !run.items.empty();
     process.runs[id] = std::move(run);
     const std::uint64_t life = process.life;

@@ -22,6 +22,7 @@ private:
 
 void World::start(Process& process) {
     ++process.life;
+    process.hangs_for_ever = false;
     process.up = true;
     process.paused = false;
     process.stopping = false;

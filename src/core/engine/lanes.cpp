@@ -90,8 +90,9 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
         }
         return;
     }
+    const bool gap = !lane.queue.empty() && lane.queue.front()->sequence >= lane.skipped_from;
     if (lane.skipped_from != 0 && !lane.reading && !stuck &&
-        lane.queue.size() <= config_.options.lane_rows / 4) {
+        (gap || lane.queue.size() <= config_.options.lane_rows / 4)) {
         lane.reading = true;
         lane_reads_.push_back({partition.id, key, text, chain, lane.skipped_from});
     }
@@ -142,9 +143,7 @@ bool Machine::chain_is_open(const Work& work, std::uint32_t chain) const {
 }
 
 bool Machine::chain_is_halted(const Work& work, std::uint32_t chain) const {
-    return work.halted && std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
-               return delivery.chain == chain && delivery.state == Delivery::State::dead;
-           });
+    return work.halted && any_halting(work.deliveries, chain);
 }
 
 bool Machine::predecessor_done(const Work& work, const Delivery& delivery) const {
@@ -198,6 +197,12 @@ void Machine::advance(Work& work, std::uint32_t chain) {
     }
     if (waits && overtakable && work.running == 0) {
         leave_lane(work, chain);
+    }
+    // Somebody may have come in before it while it ran: then the turn is theirs.
+    const auto lane = work.partition->lanes.find(lane_key(work.lane_hash, chain));
+    if (work.lane_hash != 0 && lane != work.partition->lanes.end() && !lane->second.queue.empty() &&
+        lane->second.running == 0 && lane->second.queue.front()->sequence < work.sequence) {
+        advance(*lane->second.queue.front(), chain);
     }
 }
 

@@ -27,7 +27,8 @@ std::uint64_t Machine::collapse_hash(const Message& message) const {
 
 /// A younger message with the same key makes the older one pointless, unless it has begun.
 void Machine::collapse_older(Work& work) {
-    if (work.message->collapse_key.empty() || work.collapsed) {
+    // A requeue is an operator's wish: it replaces nothing and nothing replaces it.
+    if (work.message->collapse_key.empty() || work.collapsed || !work.only.empty()) {
         return;
     }
     Work*& youngest = work.partition->youngest[collapse_hash(*work.message)];
@@ -43,7 +44,8 @@ void Machine::collapse_older(Work& work) {
 }
 
 void Machine::collapse_if_pointless(Work& work) {
-    if (work.message->collapse_key.empty() || work.running > 0 || work.halted || work.parked) {
+    if (work.message->collapse_key.empty() || !work.only.empty() || work.running > 0 ||
+        work.halted || work.parked) {
         return;
     }
     const auto found = work.partition->youngest.find(collapse_hash(*work.message));

@@ -41,7 +41,7 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
     std::vector<std::uint32_t> wanted;
     for (const std::uint32_t chain : chains_of(deliveries)) {
         const bool halted = work != nullptr ? chain_is_halted(*work, chain)
-                                            : entry.halted && any_dead(deliveries, chain);
+                                            : entry.halted && any_halting(deliveries, chain);
         if (halted && holds_lane && box.routes.chain_is_local(chain)) {
             block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
         } else if ((only_chain == any_chain || only_chain == chain) &&
@@ -158,7 +158,7 @@ bool Machine::wants_chain(const Partition& partition, const Entry& entry,
     const bool attached = std::ranges::any_of(
         deliveries, [&](const Delivery& d) { return d.chain == chain && d.attached; });
     if (attached || !boxes_[partition.box]->routes.chain_is_local(chain) ||
-        !any_open(deliveries, chain) || (entry.halted && any_dead(deliveries, chain))) {
+        !any_open(deliveries, chain) || (entry.halted && any_halting(deliveries, chain))) {
         return false;
     }
     const Sequence cursor = partition.cursors[chain];

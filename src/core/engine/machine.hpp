@@ -260,6 +260,8 @@ private:
     void on_command(const Command& command);
     void carry_out(Work* work, const Command& command);
     bool revive(Work& work, std::string_view target);
+    void skip(Work& work);
+    void unblock(Work& work, std::uint32_t chain);
     void cancel(Work& work);
     void answer(const Command& command, bool carried_out, std::string text);
     void carry_out_waiting();
@@ -342,6 +344,7 @@ private:
     std::set<std::pair<PartitionId, Sequence>> suspects_{};
     std::set<std::pair<PartitionId, Sequence>> suspects_before_{};
     bool increment_since_suspects_ = false;
+    std::uint64_t suspects_read_ = 0;
     std::uint64_t reconciled_ = 0;
 
     // scheduling

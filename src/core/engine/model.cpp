@@ -38,9 +38,10 @@ bool any_open(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
     });
 }
 
-bool any_dead(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
+bool any_halting(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
     return std::ranges::any_of(deliveries, [&](const Delivery& delivery) {
-        return delivery.chain == chain && delivery.state == Delivery::State::dead;
+        return delivery.chain == chain && delivery.state == Delivery::State::dead &&
+               !delivery.skipped;
     });
 }
 
@@ -55,7 +56,7 @@ StoreTime earliest_due(const std::vector<Delivery>& deliveries, const Routes& ro
             return other.target == predecessor && !other.is_terminal();
         });
         if (delivery.state == Delivery::State::ready && !waits &&
-            !(halted && any_dead(deliveries, delivery.chain))) {
+            !(halted && any_halting(deliveries, delivery.chain))) {
             due = std::min(due, delivery.due);
         }
     }

@@ -30,6 +30,7 @@ struct Delivery {
     bool changed = false;  ///< differs from what the store has
     bool sent = false;     ///< part of the settle that is on its way
     bool cancel = false;   ///< an operator wants it ended
+    bool skipped = false;  ///< dead, and no reason to halt its lane
     std::uint32_t failures = 0;
     StoreTime due{};
     /// Key in Machine::timers_ with timer_due, 0 for none.
@@ -77,9 +78,11 @@ struct Work {
     /// Not yet settled.
     std::vector<DeadLetter> letters{};
     std::vector<Attempt> attempts{};
+    std::vector<std::string> revived{};
     /// How much of it the settle on its way carries.
     std::uint32_t sent_letters = 0;
     std::uint32_t sent_attempts = 0;
+    std::uint32_t sent_revived = 0;
     bool sent_finish = false;
 };
 
@@ -141,9 +144,9 @@ inline std::uint64_t lane_key(std::uint64_t lane_hash, std::uint32_t chain) {
 
 /// Chains of these deliveries, each once, in order.
 std::vector<std::uint32_t> chains_of(const std::vector<Delivery>& deliveries);
-/// Some delivery of the chain is not terminal; some is dead.
+/// Some delivery of the chain is not terminal; some is dead and holds its lane in halt mode.
 bool any_open(const std::vector<Delivery>& deliveries, std::uint32_t chain);
-bool any_dead(const std::vector<Delivery>& deliveries, std::uint32_t chain);
+bool any_halting(const std::vector<Delivery>& deliveries, std::uint32_t chain);
 
 /// The earliest moment at which any of these may run; `halted` ones never do.
 StoreTime earliest_due(const std::vector<Delivery>& deliveries, const Routes& routes, bool halted);

@@ -46,19 +46,63 @@ void Machine::carry_out(Work* work, const Command& command) {
                 answer(command, false, "its lane is not halted here");
                 break;
             }
-            work->halted = false;
-            mark_dirty(*work);
-            emit(Event::Kind::resumed, *work);
+            skip(*work);
             answer(command, true, "skipped; its dead letter stays");
             break;
         case Command::Kind::resume: {
             const bool revived = work->halted && revive(*work, command.target);
             answer(command, revived,
-                   revived ? "runs again in its old place" : "its lane is not halted here");
+                   revived ? "runs again in its old place"
+                           : "it is no dead head of a halted lane here; requeue its predecessor");
             break;
         }
     }
     retire(*work);
+}
+
+void Machine::skip(Work& work) {
+    emit(Event::Kind::resumed, work);
+    for (const std::uint32_t chain : chains_of(work.deliveries)) {
+        if (!chain_is_halted(work, chain)) {
+            continue;
+        }
+        for (Delivery& delivery : work.deliveries) {
+            if (delivery.chain == chain && delivery.state == Delivery::State::dead) {
+                delivery.skipped = delivery.changed = true;
+            }
+        }
+        // A successor that goes on after a dead predecessor may still have to run.
+        if (any_open(work.deliveries, chain)) {
+            unblock(work, chain);
+        }
+    }
+    work.halted = false;
+    mark_dirty(work);
+}
+
+/// The head of this lane is no longer stuck: the lane comes back into memory with it.
+void Machine::unblock(Work& work, std::uint32_t chain) {
+    Partition& partition = *work.partition;
+    const std::uint64_t key = lane_key(work.lane_hash, chain);
+    const auto* blocked = partition.blocked.find(key);
+    if (blocked != nullptr && blocked->head == work.sequence) {
+        const auto [head, more] = *blocked;
+        partition.blocked.erase(key);
+        const auto [lane, fresh] = partition.lanes.try_emplace(key);
+        window_used_ += fresh ? lane_bytes : 0;
+        lane->second.skipped_from = more ? head + 1 : 0;
+    } else if (const auto lane = partition.lanes.find(key);
+               lane != partition.lanes.end() && lane->second.blocked_head == work.sequence) {
+        lane->second.blocked_head = 0;
+        lane->second.skipped_from = work.sequence + 1;
+    }
+    const bool attached = std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
+        return delivery.chain == chain && delivery.attached;
+    });
+    if (!attached && box_of(work).routes.chain_is_local(chain) &&
+        work.sequence <= partition.cursors[chain]) {
+        attach(work, chain);
+    }
 }
 
 /// A dead delivery of a halted head becomes ready again, and those that died with it.
@@ -68,8 +112,8 @@ bool Machine::revive(Work& work, std::string_view target) {
     const auto found = std::ranges::find_if(work.deliveries, [&](const Delivery& delivery) {
         return delivery.target == index && delivery.state == Delivery::State::dead;
     });
-    if (found == work.deliveries.end()) {
-        return false;
+    if (found == work.deliveries.end() || !predecessor_done(work, *found)) {
+        return false;  // not dead here, or only its predecessor can bring it back
     }
     std::vector<std::uint32_t> revived{index};
     for (std::size_t i = 0; i < revived.size(); ++i) {
@@ -84,6 +128,8 @@ bool Machine::revive(Work& work, std::string_view target) {
                 delivery.last_error.clear();
                 delivery.changed = true;
                 delivery.cancel = false;
+                delivery.skipped = false;
+                work.revived.emplace_back(target_key(work, delivery));
                 if (successor) {
                     revived.push_back(delivery.target);
                 }
@@ -91,26 +137,12 @@ bool Machine::revive(Work& work, std::string_view target) {
         }
     }
     ++work.requeues;
-    work.halted = std::ranges::any_of(work.deliveries, [](const Delivery& delivery) {
-        return delivery.state == Delivery::State::dead;
+    work.halted = std::ranges::any_of(chains_of(work.deliveries), [&](std::uint32_t other) {
+        return any_halting(work.deliveries, other);
     });
     const std::uint32_t chain = routes.targets()[index].chain;
-    const std::uint64_t key = lane_key(work.lane_hash, chain);
-    if (const auto* blocked = work.partition->blocked.find(key)) {
-        const auto [head, more] = *blocked;
-        work.partition->blocked.erase(key);
-        const auto [lane, fresh] = work.partition->lanes.try_emplace(key);
-        window_used_ += fresh ? lane_bytes : 0;
-        lane->second.skipped_from = more ? head + 1 : 0;
-    }
-    const bool attached = std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
-        return delivery.chain == chain && delivery.attached;
-    });
     mark_dirty(work);
-    if (!attached && routes.chain_is_local(chain) &&
-        work.sequence <= work.partition->cursors[chain]) {
-        attach(work, chain);
-    }
+    unblock(work, chain);
     emit(Event::Kind::resumed, work, target);
     return true;
 }

@@ -255,6 +255,7 @@ void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
     const BoxState& box = box_of(work);
     const RouteTarget& route = box.routes.targets()[delivery.target];
     delivery.state = Delivery::State::dead;
+    delivery.skipped = !may_halt;
     delivery.changed = true;
     clear_timer(delivery);
     if (box.box->options.keep_dead > Duration{}) {

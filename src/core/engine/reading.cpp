@@ -215,6 +215,7 @@ void Machine::on_increment(ReadPage& page) {
         increment_began_ = reads_issued_;
     }
     if (!page.more) {
+        increment_since_suspects_ = increment_since_suspects_ || increment_began_ > suspects_read_;
         prove_lanes(std::exchange(increment_began_, 0));
     }
     const bool busy = page.more || !page.entries.empty();
@@ -222,7 +223,6 @@ void Machine::on_increment(ReadPage& page) {
     poll_pause_ =
         busy ? config_.options.poll_active : std::min(poll_pause_ * 2, config_.options.poll_idle);
     poll_at_ = now_ + poll_pause_;
-    increment_since_suspects_ = increment_since_suspects_ || !page.more;
 }
 
 /// All that was visible when this increment began has been returned: nothing can be missing in front
@@ -339,8 +339,12 @@ void Machine::on_lanes(ReadPage& page) {
         }
         const auto known = partition->lanes.find(read.key);
         // A lane that was given up and came back since was not asked for this.
-        if (known == partition->lanes.end() || !known->second.reading ||
-            known->second.skipped_from != read.from) {
+        if (known == partition->lanes.end() || !known->second.reading) {
+            continue;
+        }
+        if (known->second.skipped_from != read.from) {
+            known->second.reading = false;  // something before it is missing by now: ask again
+            settle_lane(*partition, read.key, read.chain, read.lane);
             continue;
         }
         take_lane(*partition, read, page);

@@ -56,6 +56,7 @@ void Machine::on_reconcile(const ReadRequest& request, ReadPage& page) {
         } else if (suspects_.size() < kSuspectsMax) {
             suspects_.insert(suspect);
             increment_since_suspects_ = false;
+            suspects_read_ = reads_issued_;
             increment_wanted_ = true;
         }
     }

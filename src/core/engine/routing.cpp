@@ -8,21 +8,6 @@ namespace {
 
 constexpr std::size_t kForeignMax = 64;
 
-/// A requeue revives its target and all that had died because of it.
-bool is_requeued(const Routes& routes, const std::vector<std::string>& only, std::uint32_t target) {
-    for (std::size_t step = 0; target != UINT32_MAX && step <= routes.targets().size(); ++step) {
-        const Target& of = routes.targets()[target].target;
-        const bool named = std::ranges::any_of(only, [&](const std::string& key) {
-            return key == of.key || std::ranges::find(of.legacy_keys, key) != of.legacy_keys.end();
-        });
-        if (named) {
-            return true;
-        }
-        target = of.after_dead == AfterDead::block ? routes.predecessor(target) : UINT32_MAX;
-    }
-    return false;
-}
-
 }  // namespace
 
 /// Every registered target that wants the message, with what is already known of its delivery.
@@ -40,11 +25,8 @@ std::vector<Delivery> Machine::route(const BoxState& box, const Entry& entry) co
         };
         const auto known = std::ranges::find_if(entry.progress,
                                                 [&](const Progress& p) { return named(p.target); });
-        const bool wanted = entry.only.empty()
-                                ? matches(route.target.matcher, *entry.message)
-                                : std::ranges::any_of(entry.only, named) ||
-                                      (matches(route.target.matcher, *entry.message) &&
-                                       is_requeued(box.routes, entry.only, index));
+        const bool wanted = entry.only.empty() ? matches(route.target.matcher, *entry.message)
+                                               : std::ranges::any_of(entry.only, named);
         if (!wanted && known == entry.progress.end()) {
             continue;
         }
@@ -56,6 +38,7 @@ std::vector<Delivery> Machine::route(const BoxState& box, const Entry& entry) co
             delivery.failures = known->failures;
             delivery.due = std::max(delivery.due, known->due);
             delivery.last_error = known->last_error;
+            delivery.skipped = known->skipped;
         }
         deliveries.push_back(std::move(delivery));
     }

@@ -76,6 +76,8 @@ Settlement Machine::settlement_of(Work& work) {
     work.sent_finish = work.collapsed || (all_terminal && !work.halted && !work.parked);
     work.sent_letters = static_cast<std::uint32_t>(work.letters.size());
     work.sent_attempts = static_cast<std::uint32_t>(work.attempts.size());
+    work.sent_revived = static_cast<std::uint32_t>(work.revived.size());
+    item.revived = work.revived;
     item.finish = work.sent_finish;
     item.drop_message =
         work.collapsed || (item.finish && !any_dead && options.keep_done == Duration{});
@@ -90,7 +92,8 @@ Settlement Machine::settlement_of(Work& work) {
                                : delivery.state == Delivery::State::dead ? Progress::State::dead
                                                                          : Progress::State::ready;
             item.progress.push_back({std::string(target_key(work, delivery)), state,
-                                     delivery.failures, delivery.due, delivery.last_error});
+                                     delivery.failures, delivery.due, delivery.last_error,
+                                     delivery.skipped});
         }
         item.due = work.parked ? store_never : row_due(work);
         work.sent_due = item.due;
@@ -151,6 +154,7 @@ void Machine::settled(Work& work) {
     }
     work.letters.erase(work.letters.begin(), work.letters.begin() + work.sent_letters);
     work.attempts.erase(work.attempts.begin(), work.attempts.begin() + work.sent_attempts);
+    work.revived.erase(work.revived.begin(), work.revived.begin() + work.sent_revived);
     if (work.sent_finish) {
         emit(work.collapsed ? Event::Kind::collapsed : Event::Kind::finished, work);
         return remove(work);

@@ -121,6 +121,7 @@ bool Machine::still_startable(const ReadyQueue::Item& item) {
     if (work.collapsed || delivery.state != Delivery::State::ready || !delivery.attached ||
         delivery.changed || delivery.sent || delivery.due > store_now() ||
         !predecessor_done(work, delivery) || !may_run(work, delivery)) {
+        advance(work, delivery.chain);  // the store's clock may have stepped back
         return false;
     }
     collapse_if_pointless(work);

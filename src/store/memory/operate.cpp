@@ -49,16 +49,22 @@ void requeue_one(Tables& tables, const DeliveryRef& delivery) {
     Partition& partition = *tables.partition(message.partition);
     const Row* row = partition.work.find(letter.sequence);
     if (row != nullptr && row->entry.halted) {
-        // It runs again in its old place, and only its owner can put it there.
+        // It runs again in its old place, and only its owner can put it there; until then the letter
+        // stays, or a skip that comes first would lose it.
         leave(partition, tables,
               {.kind = Command::Kind::resume,
                .message = delivery.message,
                .sequence = letter.sequence,
                .target = delivery.target});
-    } else {
-        insert_work(tables, message, {.only = {delivery.target}, .requeues = letter.requeues + 1});
+        return;
     }
-    for (const DeliveryRef& revived : revived_with(tables, delivery)) erase_dead(tables, revived);
+    Entry work{.requeues = letter.requeues + 1};
+    for (const DeliveryRef& revived : revived_with(tables, delivery)) {
+        // An unmatched message has no target: it goes to whoever wants it now.
+        if (!revived.target.empty()) work.only.push_back(revived.target);
+        erase_dead(tables, revived);
+    }
+    insert_work(tables, message, work);
 }
 
 std::uint64_t cancel(Tables& tables, const Command& wish) {

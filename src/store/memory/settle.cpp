@@ -65,6 +65,10 @@ void apply(Tables& tables, StoreTime now, const Settlement& item,
     for (const DeadLetter& letter : item.dead) {
         if (!was_dead(row->entry, letter.target)) tables.put_dead(letter, message.message);
     }
+    for (const std::string& target : item.revived) {
+        const auto dead = tables.dead_by_delivery.find({item.message, target});
+        if (dead != tables.dead_by_delivery.end()) tables.erase_dead(dead->second);
+    }
     if (item.finish) {
         finish(tables, now, item, message, garbage);
         return;
