@@ -131,7 +131,8 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
         partition.lanes.erase(found);
     }
     if (const auto* blocked = partition.blocked.find(key)) {
-        more = more || blocked->more || blocked->head > head;
+        more = more || blocked->more || blocked->head != head;
+        head = std::min(head, blocked->head);
     }
     partition.blocked.set(key, head, more);
 }

@@ -215,6 +215,7 @@ private:
     void time_out_runs();
     void make_ghost(RunState& run, bool timed_out);
     bool is_inline(const RunState& run) const;
+    bool run_is_strict(const RunState& run) const;
     void ghost_returned(const RunState& run);
     void end_part(const RunState& run, const RunState::Part& part, std::optional<RunResult> result);
     void apply(Work& work, Delivery& delivery, const RunState& run, const RunResult& result);

@@ -85,6 +85,10 @@ void Machine::unblock(Work& work, std::uint32_t chain) {
     Partition& partition = *work.partition;
     const std::uint64_t key = lane_key(work.lane_hash, chain);
     const auto* blocked = partition.blocked.find(key);
+    if (blocked != nullptr && blocked->head < work.sequence) {
+        partition.blocked.set(key, blocked->head, true);  // another one is stuck before it
+        return;
+    }
     if (blocked != nullptr && blocked->head == work.sequence) {
         const auto [head, more] = *blocked;
         partition.blocked.erase(key);

@@ -44,7 +44,7 @@ void Machine::on_outcome(LocalTime now, RunId id, RunResults results) {
     Partition& partition = *find_partition(run.partition);
     --partition.running;
     // A strict lane stays in order inside a batch too: what comes after a failure did not happen.
-    const bool strict = run.lane != 0 && boxes_[run.box]->box->options.lanes == Lanes::strict;
+    const bool strict = run_is_strict(run);
     bool broken = false;
     for (std::size_t i = 0; i < run.parts.size(); ++i) {
         std::optional<RunResult> result;
@@ -55,6 +55,10 @@ void Machine::on_outcome(LocalTime now, RunId id, RunResults results) {
         end_part(run, run.parts[i], std::move(result));
     }
     turn(now);
+}
+
+bool Machine::run_is_strict(const RunState& run) const {
+    return run.lane != 0 && boxes_[run.box]->box->options.lanes == Lanes::strict;
 }
 
 /// A handler that ignores its deadline cannot be killed: the attempt ends here, the thread does not.
@@ -88,10 +92,14 @@ void Machine::time_out_runs() {
                 const auto took =
                     std::chrono::duration_cast<std::chrono::milliseconds>(now_ - run.started_at);
                 const RunState ended = run;  // ending parts may start others and move the map
-                for (const RunState::Part& part : ended.parts) {
-                    end_part(
-                        ended, part,
-                        RunResult{Fail{"timed out after " + std::to_string(took.count()) + " ms"}});
+                const bool strict = run_is_strict(ended);
+                for (std::size_t i = 0; i < ended.parts.size(); ++i) {
+                    std::optional<RunResult> result;
+                    if (i == 0 || !strict) {
+                        result = RunResult{
+                            Fail{"timed out after " + std::to_string(took.count()) + " ms"}};
+                    }
+                    end_part(ended, ended.parts[i], std::move(result));
                 }
             }
             if (!target.deadlines.empty()) {
