@@ -34,6 +34,7 @@ public:
     std::uint32_t attempt() const { return delivery_.items[item_].attempt; }
     /// How often an operator requeued this delivery.
     std::uint32_t requeues() const { return delivery_.items[item_].requeues; }
+    /// Its place in the box; a requeue gives it a new one.
     Sequence sequence() const { return delivery_.items[item_].sequence; }
 
     /// The attempt counts as failed after this moment; its thread cannot be killed, so look at
@@ -66,6 +67,7 @@ public:
 
     std::uint32_t attempt_of(std::size_t item) const { return items_[item].attempt; }
     std::uint32_t requeues_of(std::size_t item) const { return items_[item].requeues; }
+    Sequence sequence_of(std::size_t item) const { return items_[item].sequence; }
 
 private:
     std::span<const DeliveryItem> items_;

@@ -17,13 +17,12 @@ using Sequence = std::int64_t;
 using Attributes = std::map<std::string, std::string, std::less<>>;
 
 /// What a service accepts or announces. Immutable once appended; the body is bytes and is stored,
-/// signed and handed over exactly as it came.
+/// signed and handed over exactly as it came. Its place in the store is not part of it: see
+/// AppendResult::sequence, Entry::sequence and Context::sequence().
 struct Message {
     /// Nil: a UUIDv7 is given at append. An id the caller brings is also its dedup key unless
     /// `dedup_key` says otherwise.
     Uuid id{};
-    /// Given by the store at append.
-    Sequence sequence = 0;
     std::string box{};
     std::string type{};
     std::string source{};
@@ -41,7 +40,7 @@ struct Message {
     /// its body differs. Empty: none.
     std::string dedup_key{};
     /// A younger message with this key replaces older ones that have not started. Its scope is the
-    /// lane; without a lane the key is the lane.
+    /// lane; without a lane the key is the lane, which Waybill::append writes into `lane`.
     std::string collapse_key{};
 
     bool operator==(const Message&) const = default;

@@ -1,3 +1,5 @@
+#include <atomic>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -111,6 +113,39 @@ TEST(Facade, AnIdTheCallerBringsIsItsDedupKey) {
     EXPECT_EQ(test.app.append(message).status, AppendResult::Status::duplicate);
     message.body = "y";
     EXPECT_EQ(test.app.append(message).status, AppendResult::Status::conflict);
+}
+
+TEST(Facade, ACollapseKeyWithoutALaneIsTheLane) {
+    test::App test{memory::open({.partitions = 8})};
+    test.app.inbox("orders").on("*", "index", [](const Message&) {});
+    std::set<PartitionId> partitions;
+    for (int version = 0; version < 20; ++version) {
+        partitions.insert(test.app.append({.type = "t", .collapse_key = "page 7"}).partition);
+    }
+    const Uuid id = test.app.append({.type = "t", .lane = "own", .collapse_key = "page 7"}).id;
+
+    EXPECT_EQ(partitions.size(), 1U) << "without one owner they could not collapse";
+    EXPECT_EQ(test.store->get(id)->summary.message->lane, "own");
+    ASSERT_TRUE(test.app.run_until_idle());
+    EXPECT_EQ(test.log.count(Event::Kind::collapsed), 19U);
+    EXPECT_EQ(test.log.count(Event::Kind::done), 2U);
+}
+
+TEST(Facade, AHandlerIsToldThePlaceOfItsMessage) {
+    test::App test;
+    std::atomic<Sequence> single = 0;
+    std::atomic<Sequence> second_of_batch = 0;
+    test.app.inbox("orders", {.concurrency = 1})
+        .on("one", "single", [&](const Message&, Context& context) { single = context.sequence(); })
+        .on_batch("two", "batch", [&](Batch batch, BatchContext& context) {
+            if (batch.size() == 2) second_of_batch = context.sequence_of(1);
+        });
+
+    const auto results = test.app.append({{.type = "one"}, {.type = "two"}, {.type = "two"}});
+    ASSERT_TRUE(test.app.run_until_idle());
+
+    EXPECT_EQ(single, results[0].sequence);
+    EXPECT_EQ(second_of_batch, results[2].sequence);
 }
 
 TEST(Facade, AnOutboxForgetsWhatNobodySubscribesToAndAnInboxParksIt) {

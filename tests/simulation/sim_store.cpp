@@ -73,15 +73,14 @@ std::optional<AppendResult> SimStore::append(TxId tx, const Append& item) {
                                   .until = later(clock(now_), window)};
     }
     auto message = std::make_shared<Message>(*item.message);
-    message->sequence = draw_sequence();
     OpenRow row{.stamp = transaction.xid, .begun = now_};
     row.entry.partition = db_.partition_of(*message);
-    row.entry.sequence = message->sequence;
+    row.entry.sequence = draw_sequence();
     row.entry.due = message->not_before;
     row.entry.message = message;
     transaction.rows.push_back(row);
     return AppendResult{
-        .id = message->id, .sequence = message->sequence, .partition = row.entry.partition};
+        .id = message->id, .sequence = row.entry.sequence, .partition = row.entry.partition};
 }
 
 void SimStore::commit_row(OpenRow row) {

@@ -171,9 +171,7 @@ void World::arrive_append(const std::shared_ptr<Publication>& publication, Proce
             for (std::size_t i = 0; i < results.size(); ++i) {
                 checker_.on_answered(publication->items[i], results[i]);
                 if (results[i].status != AppendResult::Status::fresh) continue;
-                auto message = std::make_shared<Message>(*publication->items[i].message);
-                message->sequence = results[i].sequence;
-                fresh.push_back({.message = message,
+                fresh.push_back({.message = publication->items[i].message,
                                  .sequence = results[i].sequence,
                                  .partition = results[i].partition,
                                  .reads_before = reads_before});

@@ -24,7 +24,7 @@ std::string joined(const Problems& problems) {
 InvalidMessage::InvalidMessage(Problems problems)
     : std::invalid_argument(joined(problems)), problems_(std::move(problems)) {}
 
-/// A message as the store wants it: checked, with its box, id and dedup key.
+/// A message as the store wants it: checked, with its box, lane, id and dedup key.
 Append Waybill::Parts::prepare(Message message) {
     if (message.box.empty() && boxes.size() == 1) message.box = boxes.front().name;
     const auto found = by_name.find(message.box);
@@ -37,6 +37,8 @@ Append Waybill::Parts::prepare(Message message) {
     if (Problems problems = check(message, options); !problems.empty()) {
         throw InvalidMessage{std::move(problems)};
     }
+    // One owner must see all that may collapse, so they share a lane, and with it a slot.
+    if (message.lane.empty()) message.lane = message.collapse_key;
     if (message.id.is_nil()) {
         message.id = uuid7(system_clock().wall(), thread_random());
     } else if (message.dedup_key.empty()) {
