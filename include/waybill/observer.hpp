@@ -11,37 +11,37 @@ namespace waybill {
 /// Everything that happens in an engine, as it happens. Tests wait on these, metrics count them.
 struct Event {
     enum class Kind : std::uint8_t {
-        owned,            ///< a partition was taken
-        scanned,          ///< its first scan is complete
-        lost,             ///< its token moved
-        given,            ///< it was given back
-        lease_late,       ///< the lease ran out locally: no starts until it is renewed
-        lease_renewed,    ///< after having been late
-        rescan,           ///< a reconnect or a new timeline: everything is read again
-        started,          ///< a delivery (text: attempt)
-        done,             ///< a delivery is durably done
-        failed,           ///< an attempt failed; it will be retried (text: reason)
+        owned,          ///< a partition was taken
+        scanned,        ///< its first scan is complete
+        lost,           ///< its token moved
+        given,          ///< it was given back
+        lease_late,     ///< the lease ran out locally: no starts until it is renewed
+        lease_renewed,  ///< after having been late
+        rescan,         ///< a reconnect or a new timeline: everything is read again
+        started,        ///< a delivery (text: attempt)
+        done,           ///< a delivery is durably done
+        failed,         ///< an attempt failed; it will be retried (text: reason)
         deferred,
-        died,             ///< a delivery is durably a dead letter (text: reason)
-        released,         ///< an attempt that counts for nothing
-        timed_out,        ///< an attempt reached its timeout; its thread may still run
-        ghost_returned,   ///< a run that had timed out or lost its partition came back
-        finished,         ///< a message: all its deliveries are terminal, durably
+        died,            ///< a delivery is durably a dead letter (text: reason)
+        released,        ///< an attempt that counts for nothing
+        timed_out,       ///< an attempt reached its timeout; its thread may still run
+        ghost_returned,  ///< a run that had timed out or lost its partition came back
+        finished,        ///< a message: all its deliveries are terminal, durably
         parked,
         unparked,
-        collapsed,        ///< replaced by a younger message
-        halted,           ///< a strict lane stopped at its dead head
+        collapsed,  ///< replaced by a younger message
+        halted,     ///< a strict lane stopped at its dead head
         resumed,
-        struck,           ///< it was alone in flight when its owner died
-        fused,            ///< this instance runs carefully (count: how many in flight)
-        settle_failed,    ///< it will be repeated (text: why)
-        settle_unstorable,///< a text that could not be stored was replaced
+        struck,             ///< it was alone in flight when its owner died
+        fused,              ///< this instance runs carefully (count: how many in flight)
+        settle_failed,      ///< it will be repeated (text: why)
+        settle_unstorable,  ///< a text that could not be stored was replaced
         read_failed,
         beat_failed,
-        behind,           ///< a chain of a partition left memory and catches up from the store
+        behind,  ///< a chain of a partition left memory and catches up from the store
         caught_up,
-        reconciled,       ///< a row that should have been known and was not: must never happen
-        resigned,         ///< too many abandoned threads: this instance gives up
+        reconciled,  ///< a row that should have been known and was not: must never happen
+        resigned,    ///< too many abandoned threads: this instance gives up
         stopped,
     };
     Kind kind{};

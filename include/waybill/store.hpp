@@ -99,7 +99,8 @@ public:
 
     /// Makes boxes and targets known. Idempotent; an existing box keeps its partitions. A changed
     /// matcher replaces the registered one; targets are only removed by Catalogue::forget_target.
-    virtual void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) = 0;
+    virtual void declare(std::span<const BoxDeclaration> boxes,
+                         std::span<const Target> targets) = 0;
 
     /// Renews the instance's liveness and tells who else is alive. `state.stopping` with nothing
     /// owned any more takes the instance off the list.

@@ -39,8 +39,8 @@ inline constexpr LocalTime local_never = LocalTime::max();
 
 /// `time + delay` that stops at the end of time instead of overflowing.
 template <class Clock>
-constexpr std::chrono::time_point<Clock, Duration> later(std::chrono::time_point<Clock, Duration> time,
-                                                         Duration delay) {
+constexpr std::chrono::time_point<Clock, Duration> later(
+    std::chrono::time_point<Clock, Duration> time, Duration delay) {
     const auto left = std::chrono::time_point<Clock, Duration>::max() - time;
     return time.time_since_epoch().count() > 0 && delay > left
                ? std::chrono::time_point<Clock, Duration>::max()

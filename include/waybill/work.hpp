@@ -102,7 +102,9 @@ struct Settlement {
     std::uint64_t solo_epoch = 0;
     std::uint32_t requeues = 0;
     std::vector<DeadLetter> dead{};
-    /// Targets whose dead letters of this message are withdrawn: they run again in the same place.
+    /// Targets whose dead letters of this message are withdrawn, before those of `dead` are written:
+    /// they run again in the same place. `requeues` is then larger than the row's, or it was applied
+    /// before; with finish it need not be.
     std::vector<std::string> revived{};
     std::vector<Attempt> attempts{};
 };
@@ -171,10 +173,10 @@ struct LaneRef {
 struct ReadRequest {
     enum class Kind : std::uint8_t {
         increment,  ///< what became visible since `position`, in all `partitions`. Empty position: only answers one
-        scan,       ///< `partition` in sequence order after `after`, parked rows left out
-        due,        ///< `partitions`: rows with due in (due_from, due_until], by (due, sequence), after `after` at due_from
-        lanes,      ///< the first `lane_rows` rows of each of `lanes`
-        parked,     ///< `partition`: parked rows in sequence order after `after`
+        scan,    ///< `partition` in sequence order after `after`, parked rows left out
+        due,     ///< `partitions`: rows due in (due_from, due_until], by (due, sequence)
+        lanes,   ///< the first `lane_rows` rows of each of `lanes`
+        parked,  ///< `partition`: parked rows in sequence order after `after`
     };
     Kind kind = Kind::increment;
     std::vector<PartitionId> partitions{};

@@ -58,13 +58,15 @@ void requeue_one(Tables& tables, const DeliveryRef& delivery) {
                .target = delivery.target});
         return;
     }
+    const std::vector<DeliveryRef> chain = revived_with(tables, delivery);
     Entry work{.requeues = letter.requeues + 1};
-    for (const DeliveryRef& revived : revived_with(tables, delivery)) {
+    for (const DeliveryRef& revived : chain) {
         // An unmatched message has no target: it goes to whoever wants it now.
         if (!revived.target.empty()) work.only.push_back(revived.target);
-        erase_dead(tables, revived);
     }
+    // Open again first: a message with neither open nor dead deliveries counts as finished.
     insert_work(tables, message, work);
+    for (const DeliveryRef& revived : chain) erase_dead(tables, revived);
 }
 
 std::uint64_t cancel(Tables& tables, const Command& wish) {

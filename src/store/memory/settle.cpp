@@ -31,11 +31,30 @@ void put_attempt(MessageRow& message, const Attempt& attempt) {
     if (!is_known) message.attempts.push_back(attempt);
 }
 
-/// A halted head stays open with its dead letter. When the settlement that said so is repeated after
-/// an operator requeued that letter, it must not come back.
+/// A row may stay open beside its dead letter. When the settlement that said so is repeated after an
+/// operator requeued that letter, it must not come back.
 bool was_dead(Entry& entry, const std::string& target) {
     const Progress* known = progress_of(entry, target);
     return known != nullptr && known->state == Progress::State::dead;
+}
+
+/// First what runs again loses its letter, then what died gets one: what was revived and died before
+/// either was stored (a resume, then a cancel) keeps the second. A revival brings a new generation;
+/// without one it was applied before, and its letter may be one of a later death.
+void settle_letters(Tables& tables, Row& row, const Settlement& item) {
+    const bool is_new = item.finish || item.requeues > row.entry.requeues;
+    const auto revives = [&](const std::string& target) {
+        return is_new && std::ranges::find(item.revived, target) != item.revived.end();
+    };
+    for (const std::string& target : item.revived) {
+        const auto dead = tables.dead_by_delivery.find({item.message, target});
+        if (is_new && dead != tables.dead_by_delivery.end()) tables.erase_dead(dead->second);
+    }
+    for (const DeadLetter& letter : item.dead) {
+        if (!was_dead(row.entry, letter.target) || revives(letter.target)) {
+            tables.put_dead(letter, row.message->message);
+        }
+    }
 }
 
 void finish(Tables& tables, StoreTime now, const Settlement& item, MessageRow& message,
@@ -62,13 +81,7 @@ void apply(Tables& tables, StoreTime now, const Settlement& item,
 
     MessageRow& message = *row->message;
     for (const Attempt& attempt : item.attempts) put_attempt(message, attempt);
-    for (const DeadLetter& letter : item.dead) {
-        if (!was_dead(row->entry, letter.target)) tables.put_dead(letter, message.message);
-    }
-    for (const std::string& target : item.revived) {
-        const auto dead = tables.dead_by_delivery.find({item.message, target});
-        if (dead != tables.dead_by_delivery.end()) tables.erase_dead(dead->second);
-    }
+    settle_letters(tables, *row, item);
     if (item.finish) {
         finish(tables, now, item, message, garbage);
         return;

@@ -161,7 +161,6 @@ TEST_P(StoreConformance, ARequeuedHeadThatHaltedItsLaneLeavesACommandForItsOwner
     const auto answers = catalogue().requeue({&delivery, 1});
 
     EXPECT_TRUE(answers.at(0).carried_out);
-    EXPECT_THAT(letters(), IsEmpty());
     EXPECT_THAT(sequences(host.scan()), ElementsAre(head.sequence));
     const auto commands = host.commands();
     ASSERT_EQ(commands.size(), 1U);
@@ -198,8 +197,26 @@ TEST_P(StoreConformance, RepeatingTheSettlementThatHaltedDoesNotUndoARequeue) {
 
     host.halt(head, "billing");
 
-    EXPECT_THAT(letters(), IsEmpty());
+    EXPECT_EQ(letters().size(), 1U);
     EXPECT_EQ(host.commands().size(), 1U);
+}
+
+TEST_P(StoreConformance, RepeatingASettlementDoesNotBringARequeuedLetterBack) {
+    declare_box();
+    append(order(1));
+    Host host = owner();
+    const Entry row = only_row(host);
+    Settlement item = unchanged(row);
+    item.progress = {{.target = "billing", .state = Progress::State::dead}};
+    item.dead = {dead_letter(row, "billing")};
+    host.settle({item});
+    const DeliveryRef delivery{id_of(1), "billing"};
+    catalogue().requeue({&delivery, 1});
+
+    host.settle({item});
+
+    EXPECT_THAT(letters(), IsEmpty());
+    EXPECT_EQ(host.scan().size(), 2U);
 }
 
 TEST_P(StoreConformance, AHaltedHeadOutlivesItsOwner) {
@@ -238,7 +255,39 @@ TEST_P(StoreConformance, RequeueingAPredecessorRevivesWhatDiedBecauseOfIt) {
 
     ASSERT_EQ(letters().size(), 1U);
     EXPECT_EQ(letters()[0].letter.target, "stock");
-    EXPECT_THAT(only_row(host).only, ElementsAre("billing"));
+    EXPECT_THAT(only_row(host).only, testing::UnorderedElementsAre("billing", "mail", "archive"));
+}
+
+TEST_P(StoreConformance, RequeueingASuccessorLeavesItsPredecessorDead) {
+    declare_box();
+    append(order(1));
+    Host host = owner();
+    const Entry row = only_row(host);
+    Settlement item = finished(row);
+    item.dead = {dead_letter(row, "billing"), died_with(row, "mail", "billing")};
+    host.settle({item});
+    const DeliveryRef delivery{id_of(1), "mail"};
+
+    catalogue().requeue({&delivery, 1});
+
+    ASSERT_EQ(letters().size(), 1U);
+    EXPECT_EQ(letters()[0].letter.target, "billing");
+    EXPECT_THAT(only_row(host).only, ElementsAre("mail"));
+}
+
+TEST_P(StoreConformance, AMessageNobodyWantedIsRequeuedToWhoeverWantsItNow) {
+    declare_box();
+    append(order(1));
+    Host host = owner();
+    host.die(only_row(host), "");
+    const DeliveryRef unmatched{id_of(1), ""};
+
+    const auto answers = catalogue().requeue({&unmatched, 1});
+
+    EXPECT_TRUE(answers.at(0).carried_out);
+    EXPECT_THAT(letters(), IsEmpty());
+    EXPECT_THAT(only_row(host).only, IsEmpty());
+    EXPECT_EQ(only_row(host).requeues, 1U);
 }
 
 TEST_P(StoreConformance, RequeueingAPredecessorAndItsSuccessorTogetherRefusesNeither) {
@@ -271,7 +320,7 @@ TEST_P(StoreConformance, ResumingAHaltedHeadIsOneCommandForAllThatDiedWithIt) {
 
     catalogue().requeue({&delivery, 1});
 
-    EXPECT_THAT(letters(), IsEmpty());
+    EXPECT_EQ(letters().size(), 2U);
     ASSERT_EQ(host.commands().size(), 1U);
     EXPECT_EQ(host.commands()[0].target, "billing");
 }

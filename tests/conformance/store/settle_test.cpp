@@ -69,6 +69,23 @@ TEST_P(StoreConformance, ProgressIsMergedByTarget) {
                                               failed("stock", 2)));
 }
 
+TEST_P(StoreConformance, ThatADeadDeliveryWasSkippedIsKept) {
+    declare_box({.on_dead = OnDead::halt});
+    append(order(1, "a"));
+    Host host = owner();
+    host.halt(only_row(host), "billing");
+    Settlement skipped = unchanged(only_row(host));
+    skipped.halted = false;
+    skipped.progress = only_row(host).progress;
+    skipped.progress.at(0).skipped = true;
+
+    host.settle({skipped});
+
+    const Entry row = only_row(host);
+    EXPECT_FALSE(row.halted);
+    EXPECT_EQ(row.progress, skipped.progress);
+}
+
 TEST_P(StoreConformance, WhatASettlementSaysOfItsRowReplacesWhatItHad) {
     declare_box();
     append(order(1));
