@@ -92,10 +92,10 @@ TEST_F(MemoryBound, AMillionDistinctBlockedLanesStayWithinTheWindow) {
 
 TEST_F(MemoryBound, LanesThatBackOffForSecondsLeaveMemoryUnderPressureAndComeBackInTime) {
     fail_first = true;
-    engine::Config config = with_window();
-    config.options.window_bytes = kWindow / 4;
-    config.boxes[0].targets[0].options.retry.backoff = {.base = 30s, .cap = 30s};
-    run(config);
+    engine::Config tight = with_window();
+    tight.options.window_bytes = kWindow / 4;
+    tight.boxes[0].targets[0].options.retry.backoff = {.base = 30s, .cap = 30s};
+    run(tight);
 
     append_many(200'000, in_lane);
 
@@ -137,12 +137,12 @@ TEST_F(MemoryBound, AMillionFutureRetriesWaitInTheStore) {
 }
 
 TEST_F(MemoryBound, ATargetThatHangsDoesNotTakeTheMemoryOfTheOthers) {
-    engine::Config config = with_window();
-    config.boxes[0].targets.push_back({.target = {.box = "orders", .key = "slow"}});
-    config.boxes[0].targets[1].options.concurrency = 1;
-    config.boxes[0].targets[1].options.timeout = 24h;
-    config.options.window_bytes = 8ULL << 20;
-    run(config);
+    engine::Config tight = with_window();
+    tight.boxes[0].targets.push_back({.target = {.box = "orders", .key = "slow"}});
+    tight.boxes[0].targets[1].options.concurrency = 1;
+    tight.boxes[0].targets[1].options.timeout = 24h;
+    tight.options.window_bytes = 8ULL << 20;
+    run(tight);
     hold_all = "slow";
 
     append_many(100'000,
