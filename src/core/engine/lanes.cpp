@@ -104,15 +104,15 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
 
 /// The head of this lane waits in the store: nothing behind it is worth keeping.
 void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
-                         Sequence head) {
+                         Sequence head, const std::string& text) {
     bool more = false;
     if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
-        more = found->second.skipped_from != 0;
         const std::vector<Work*> queue = found->second.queue;
         for (auto it = queue.rbegin(); it != queue.rend() && (*it)->sequence > head; ++it) {
             if (is_quiet(**it, chain)) {
                 more = true;
-                partition.lanes.at(key).skipped_from = (*it)->sequence;
+                Sequence& skipped = partition.lanes.at(key).skipped_from;
+                skipped = skipped == 0 ? (*it)->sequence : std::min(skipped, (*it)->sequence);
                 detach(**it, chain);
                 retire(**it);
             }
@@ -121,12 +121,16 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
     if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
         Lane& lane = found->second;
         std::erase_if(lane.queue, [&](const Work* work) { return work->sequence == head; });
+        if (lane.skipped_from != 0 && lane.skipped_from < head) {
+            // Something before it is in the store too: the lane reads on from there and meets it again.
+            return settle_lane(partition, key, chain, text);
+        }
         if (!lane.queue.empty() || lane.running > 0) {
             // Something of it is in flight, and nothing behind the head may follow it.
-            lane.skipped_from = lane.skipped_from == 0 ? head : std::min(lane.skipped_from, head);
-            lane.blocked_head = lane.skipped_from;
+            lane.skipped_from = lane.blocked_head = head;
             return;
         }
+        more = more || lane.skipped_from != 0;
         window_used_ -= lane_bytes;
         partition.lanes.erase(found);
     }
@@ -210,7 +214,8 @@ void Machine::advance(Work& work, std::uint32_t chain) {
 /// The lane's turn is its, and no older run of it, or of its lane, is still alive here.
 bool Machine::may_run(const Work& work, const Delivery& delivery) const {
     const Partition& partition = *work.partition;
-    if (box_of(work).routes.targets()[delivery.target].local == no_executor) {
+    if (!partition.confirmed ||
+        box_of(work).routes.targets()[delivery.target].local == no_executor) {
         return false;
     }
     if (!ghosts_.empty() && ghosts_.contains(delivery_ghost(work.message->id, delivery.target))) {

@@ -99,7 +99,7 @@ void Machine::remove(Work& work) {
         work.gone = true;
         partition.waiting -= work.queued;
         work.partition = nullptr;
-        node->second.release();  // the ready queue frees it when it gets there
+        gone_.emplace(&work, std::move(node->second));  // until the ready queue gets there
     }
     partition.works.erase(node);
 }

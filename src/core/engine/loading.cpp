@@ -43,7 +43,8 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
         const bool halted = work != nullptr ? chain_is_halted(*work, chain)
                                             : entry.halted && any_halting(deliveries, chain);
         if (halted && holds_lane && box.routes.chain_is_local(chain)) {
-            block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
+            block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence,
+                       entry.message->lane);
         } else if ((only_chain == any_chain || only_chain == chain) &&
                    wants_chain(partition, entry, deliveries, chain, via)) {
             wanted.push_back(chain);
@@ -67,7 +68,8 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
         // It waits in the store; only its lane must remember that it is blocked.
         for (const std::uint32_t chain : wanted) {
             if (holds_lane) {
-                block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence);
+                block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence,
+                           entry.message->lane);
             }
         }
         return Loaded::accounted;

@@ -178,6 +178,7 @@ void Machine::next_channel_call() {
         return send(GiveCall{std::exchange(gives_, {})});
     }
     if (!takes_.empty()) {
+        take_lease_ = lease_until_;
         return send(TakeCall{self_, std::exchange(takes_, {})});
     }
     // Settles and reads take turns: what was settled before a read was sent cannot be in it.

@@ -117,6 +117,7 @@ private:
     void beat_failed(const Failure& failure);
     void learn_registry(const BeatReply& reply);
     void drop_lost_partitions(const BeatReply& reply);
+    void confirm(Partition& partition);
     void ask_for_partitions();
     void offer_partitions();
     void on_taken(const std::vector<Taken>& taken);
@@ -182,7 +183,8 @@ private:
     void enter(Work& work);
     void enter_lane(Work& work, std::uint32_t chain);
     void leave_lane(Work& work, std::uint32_t chain);
-    void block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain, Sequence head);
+    void block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain, Sequence head,
+                    const std::string& text);
     void advance(Work& work, std::uint32_t chain);
     bool may_run(const Work& work, const Delivery& delivery) const;
     bool predecessor_done(const Work& work, const Delivery& delivery) const;
@@ -301,6 +303,8 @@ private:
     SeenFree seen_free_{};
     std::map<PartitionId, std::unique_ptr<Partition>> owned_{};
     std::vector<TakeRequest> takes_{};
+    /// How far the lease reached when the take was sent.
+    LocalTime take_lease_{};
     std::vector<GiveRequest> gives_{};
 
     // the channel
@@ -381,6 +385,8 @@ private:
     /// A read waits for memory.
     bool starved_ = false;
     std::uint64_t works_ = 0;
+    /// Out of memory's books, but a ready queue still points at them.
+    std::unordered_map<const Work*, std::unique_ptr<Work>> gone_{};
 
     // operators
     std::deque<Command> waiting_commands_{};

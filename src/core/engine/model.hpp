@@ -108,6 +108,9 @@ struct Partition {
     LocalTime taken_at{};
     /// Beats sent before the take was answered tell nothing about it.
     std::uint64_t taken_at_beat = 0;
+    /// False: our lease had run out when the take was answered, so that it may have been taken from
+    /// us since; nothing starts before a beat has seen the token.
+    bool confirmed = true;
     bool taken_unclean = false;
     std::uint32_t unclean_ends = 0;
     /// When the last unclean end is forgotten.

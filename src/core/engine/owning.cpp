@@ -178,10 +178,27 @@ void Machine::drop_lost_partitions(const BeatReply& reply) {
         if (partition->taken_at_beat < beats_sent_ &&
             (seen == reply.partitions.end() || seen->token != partition->token)) {
             lost.push_back(id);
+        } else if (partition->taken_at_beat < beats_sent_ && !partition->confirmed) {
+            confirm(*partition);
         }
     }
     for (const PartitionId id : lost) {
         drop_partition(id, Event::Kind::lost);
+    }
+}
+
+void Machine::confirm(Partition& partition) {
+    partition.confirmed = true;
+    std::vector<Sequence> sequences;
+    for (const auto& [sequence, work] : partition.works) {
+        sequences.push_back(sequence);
+    }
+    std::ranges::sort(sequences);
+    for (const Sequence sequence : sequences) {
+        Work& work = *partition.works.at(sequence);
+        for (const std::uint32_t chain : chains_of(work.deliveries)) {
+            advance(work, chain);
+        }
     }
 }
 
@@ -246,6 +263,7 @@ void Machine::on_taken(const std::vector<Taken>& taken) {
         partition->taken_at = now_;
         // Also the beat that is on its way now left before we had it.
         partition->taken_at_beat = beats_sent_;
+        partition->confirmed = now_ < take_lease_;
         partition->taken_unclean = take.unclean;
         partition->unclean_ends = take.quiet_for < crash_quiet ? take.unclean_ends : 0;
         partition->quiet_at = now_ + (crash_quiet - std::min(crash_quiet, take.quiet_for));

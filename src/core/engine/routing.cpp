@@ -83,6 +83,7 @@ void Machine::reroute(Work& work) {
     }
     if (was_unmatched && !work.deliveries.empty()) {
         work.letters.clear();  // somebody wants it after all
+        work.sent_letters = 0;
         work.parked = false;
     }
     bury_orphans(work);

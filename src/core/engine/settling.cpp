@@ -180,7 +180,8 @@ void Machine::go_on(Work& work) {
     for (const std::uint32_t chain : chains) {
         if (chain_is_halted(work, chain)) {
             emit(Event::Kind::halted, work);
-            block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence);
+            block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence,
+                       work.message->lane);
             detach(work, chain);
         } else if (!chain_is_open(work, chain)) {
             detach(work, chain);

@@ -111,7 +111,7 @@ bool Machine::still_startable(const ReadyQueue::Item& item) {
     --work.queued;
     if (work.gone) {
         if (work.queued == 0) {
-            delete &work;
+            gone_.erase(&work);
         }
         return false;
     }

@@ -142,7 +142,8 @@ void Machine::evict(Work& work) {
     }
     for (const std::uint32_t chain : chains) {
         if (blocks && chain_is_open(work, chain)) {
-            block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence);
+            block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence,
+                       work.message->lane);
         }
         detach(work, chain);
     }
