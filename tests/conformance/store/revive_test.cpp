@@ -133,6 +133,25 @@ TEST_P(StoreConformance, WhatWasRevivedAndDiedBeforeEitherWasStoredIsDead) {
     EXPECT_EQ(letters()[0].letter.reason, "cancelled");
 }
 
+TEST_P(StoreConformance, RepeatingARevivalThatDiedDoesNotBringARequeuedLetterBack) {
+    declare_box({.on_dead = OnDead::halt});
+    append(order(1, "a"));
+    Host host = owner();
+    halt(host, only_row(host), {"billing"});
+    const Entry head = only_row(host);
+    Settlement item = revival(head, {"billing"});
+    item.progress = {{.target = "billing", .state = Progress::State::dead}};
+    item.dead = {dead_letter(head, "billing", "cancelled")};
+    host.settle({item});
+    const DeliveryRef delivery{id_of(1), "billing"};
+    catalogue().requeue({&delivery, 1});
+
+    host.settle({item});
+
+    EXPECT_THAT(letters(), IsEmpty());
+    EXPECT_EQ(host.scan().size(), 2U);
+}
+
 TEST_P(StoreConformance, WhatWasRevivedAndFinishedDeadKeepsItsLastLetter) {
     declare_box({.on_dead = OnDead::halt});
     append(order(1, "a"));
