@@ -45,7 +45,7 @@ void Machine::collapse_older(Work& work) {
 
 void Machine::collapse_if_pointless(Work& work) {
     if (work.message->collapse_key.empty() || !work.only.empty() || work.running > 0 ||
-        work.halted || work.parked) {
+        work.begun || work.halted || work.parked) {
         return;
     }
     const auto found = work.partition->youngest.find(collapse_hash(*work.message));

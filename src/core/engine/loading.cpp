@@ -262,8 +262,11 @@ void Machine::judge_solo_start(Work& work) {
     if (work.solo_epoch == 0 || work.solo_epoch == work.partition->token.epoch) {
         return;
     }
+    // Only the owner that started it can have died of it; a later one never ran it.
+    const bool its_owner_died =
+        work.partition->taken_unclean && work.solo_epoch + 1 == work.partition->token.epoch;
     work.solo_epoch = 0;
-    if (work.partition->taken_unclean) {
+    if (its_owner_died) {
         ++work.strikes;
         emit(Event::Kind::struck, work, {}, {}, work.strikes);
     }

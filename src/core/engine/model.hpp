@@ -72,6 +72,7 @@ struct Work {
     bool halted = false;
     bool parked = false;
     bool collapsed = false;
+    bool begun = false;  ///< an inline run of it may have committed: too late to collapse
     std::uint32_t inline_running = 0;  ///< other outcomes of it wait meanwhile
     bool unstorable = false;           ///< its texts could not be stored and are left out
     bool gone = false;                 ///< no longer ours; only the ready queue still points here

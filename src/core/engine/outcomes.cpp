@@ -194,6 +194,7 @@ void Machine::end_part(const RunState& run, const RunState::Part& part,
 void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const RunResult& result) {
     using Record = InlineResult::Record;
     const Duration took = now_ - run.started_at;
+    work.begun = work.begun || result.record == Record::unknown;
     if (result.record == Record::lost || result.record == Record::unknown) {
         return release(work, delivery);
     }

@@ -368,8 +368,9 @@ bool Machine::outstanding_take() const {
 }
 
 bool Machine::may_start() const {
+    // Asked in the middle of an event too, before the turn has noticed that the lease ran out.
     return started_ && !stopping_ && !resigned_ && !late_ && !beat_.peers.empty() &&
-           !owned_.empty();
+           !owned_.empty() && now_ < lease_until_;
 }
 
 /// After the second unclean end in a row at most 8 run, after the third one at a time, for the whole

@@ -116,7 +116,7 @@ void Machine::evict_far() {
 
 /// All that is open of it waits for its time, here: the store's due time can stand for it.
 bool Machine::is_evictable(const Work& work) const {
-    if (!is_quiet(work) || work.queued > 0 || work.stored_due > row_due(work) ||
+    if (!is_quiet(work) || work.queued > 0 || work.stored_due != row_due(work) ||
         (work.halted && !work.deliveries.empty())) {
         return false;
     }
@@ -196,7 +196,8 @@ void Machine::trim_lanes() {
                 if (!is_quiet(work, of_lane->chain)) {
                     break;
                 }
-                partition->lanes.at(key).skipped_from = work.sequence;
+                Sequence& skipped = partition->lanes.at(key).skipped_from;
+                skipped = skipped == 0 ? work.sequence : std::min(skipped, work.sequence);
                 detach(work, of_lane->chain);
                 retire(work);
             }
