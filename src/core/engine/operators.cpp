@@ -114,7 +114,9 @@ bool Machine::revive(Work& work, std::string_view target) {
     const Routes& routes = box_of(work).routes;
     const std::uint32_t index = routes.find(target);
     const auto found = std::ranges::find_if(work.deliveries, [&](const Delivery& delivery) {
-        return delivery.target == index && delivery.state == Delivery::State::dead;
+        // A death that is not durable yet is a newer one than the operator saw.
+        return delivery.target == index && delivery.state == Delivery::State::dead &&
+               delivery.is_settled();
     });
     if (found == work.deliveries.end() || !predecessor_done(work, *found)) {
         return false;  // not dead here, or only its predecessor can bring it back
