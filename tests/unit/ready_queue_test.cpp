@@ -140,8 +140,7 @@ TEST(ReadyQueue, ManyTenantsThatComeAndGoAreForgotten) {
     EXPECT_LE(held_by(std::move(queue)), 2U << 20);
 }
 
-// Disabled until ReadyQueue::pop() forgets the tenants it skips: today each stays for ever.
-TEST(ReadyQueue, DISABLED_TenantsThatABatchEmptiedAreForgottenToo) {
+TEST(ReadyQueue, TenantsThatABatchEmptiedAreForgottenToo) {
     auto queue = std::make_unique<ReadyQueue>();
     for (int tenant = 0; tenant < 25'000; ++tenant) {
         Work work;

@@ -34,6 +34,9 @@ ReadyQueue::Item ReadyQueue::pop() {
         turns_.pop_front();
         if (tenant.items.empty()) {  // emptied by pop_more
             tenant.in_turn = false;
+            if (tenants_.size() > kTenantsKept) {
+                tenants_.erase(*tenant.name);
+            }
             continue;
         }
         const Item item = tenant.items.front();
