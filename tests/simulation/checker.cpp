@@ -137,30 +137,40 @@ void Checker::on_gone(ProcessNumber process, bool is_crash) {
 
 void Checker::count_lonely_deaths(ProcessNumber process) {
     const Uuid& self = processes_[process].incarnation;
+    for (const auto& [id, row] : store_->db().partitions) {
+        if (row.token.owner == self) count_lonely_deaths(process, id, row.token.epoch);
+    }
+}
+
+void Checker::count_lonely_deaths(ProcessNumber process, PartitionId id, std::uint64_t epoch) {
     std::set<MessageNumber> running;
     for (const ActiveRun& run : active_) {
         if (run.process == process) running.insert(run.messages.begin(), run.messages.end());
     }
-    for (const auto& [id, row] : store_->db().partitions) {
-        if (row.token.owner != self) continue;
-        const auto rows = store_->db().open.find(id);
-        if (rows == store_->db().open.end()) continue;
-        for (const auto& [sequence, open] : rows->second) {
-            const MessageNumber message = number_of(open.entry.message->id);
-            const bool is_alone =
-                running.empty() || (running.size() == 1 && running.contains(message));
-            if (open.entry.solo_epoch != row.token.epoch || !is_alone) continue;
-            if (!lonely_.insert({message, id, row.token.epoch}).second) continue;
-            ++messages_[static_cast<std::size_t>(message)].alone_deaths;
-            note("lonely death", process, message, sequence);
-        }
+    const auto rows = store_->db().open.find(id);
+    if (rows == store_->db().open.end()) return;
+    for (const auto& [sequence, open] : rows->second) {
+        const MessageNumber message = number_of(open.entry.message->id);
+        const bool is_alone = running.empty() || (running.size() == 1 && running.contains(message));
+        if (open.entry.solo_epoch != epoch || !is_alone) continue;
+        if (!lonely_.insert({message, id, epoch}).second) continue;
+        ++messages_[static_cast<std::size_t>(message)].alone_deaths;
+        note("lonely death", process, message, sequence);
     }
 }
 
 void Checker::on_page(ProcessNumber process, const ReadRequest& request, const ReadPage& page) {
     static constexpr std::array kKinds{"increment", "scan", "due", "lanes", "parked"};
+    using Kind = ReadRequest::Kind;
+    ProcessFacts& facts = processes_[process];
+    if (request.kind == Kind::increment) {
+        const bool is_first = request.position.empty() || !decode(request.position).s2;
+        if (is_first) facts.before_increment.merge(facts.scanned);
+        if (!page.more) facts.read.merge(facts.before_increment);
+    }
     for (const Entry& entry : page.entries) {
-        processes_[process].read.insert({entry.partition, entry.sequence});
+        auto& rows = request.kind == Kind::scan ? facts.scanned : facts.read;
+        rows.insert({entry.partition, entry.sequence});
         note("read", process, number_of(entry.message->id), entry.sequence,
              kKinds[static_cast<std::size_t>(request.kind)]);
     }
@@ -225,7 +235,8 @@ void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held
     for (const auto& [number, process] : processes_) {
         if (process.incarnation != before.token.owner || !process.up) continue;
         if (before.token.owner == taken.token.owner) continue;
-        if (taken.unclean) count_lonely_deaths(number);
+        // For the store that is a death, whatever the process thinks.
+        if (taken.unclean) count_lonely_deaths(number, before.id, before.token.epoch);
         const bool was_healthy = !process.paused && now_ - process.trouble > plan_.engine.lease * 2;
         if (was_healthy) {
             fail("B3", "i" + std::to_string(number) + " was healthy and lost its lease");

@@ -36,8 +36,12 @@ public:
     void on_acked(MessageNumber message);
     void on_answered(const Append& item, const AppendResult& result);
     void on_rolled_back(MessageNumber message);
+    /// Nobody knows whether it was committed.
+    void on_unknown(MessageNumber message);
+    // Operators.
     void on_cancel_asked(const Uuid& message) { cancelled_.insert(message); }
-    /// A duplicate whose first one is not there yet must be there when the answer arrives.
+    void on_skip_asked(const Uuid& message) { skipped_.insert(message); }
+    void on_requeued(const DeadKey& key);
     void note(const char* what, ProcessNumber process = -1, MessageNumber message = no_message,
               Sequence sequence = 0, std::string text = {});
 
@@ -85,6 +89,7 @@ private:
         bool committed = false;
         bool rolled_back = false;
         bool was_lost = false;  ///< in a failover
+        bool unknown = false;
         StoreTime dedup_until{};
         std::uint32_t alone_deaths = 0;
     };
@@ -112,7 +117,12 @@ private:
         bool paused = false;
         Duration trouble{};
         std::vector<Target> registry{};
-        std::set<std::pair<PartitionId, Sequence>> read{};
+        using Rows = std::set<std::pair<PartitionId, Sequence>>;
+        /// What it must know; scanned rows only once a whole increment has followed, because the
+        /// slow look back reads rows that it leaves to the increments.
+        Rows read{};
+        Rows scanned{};
+        Rows before_increment{};
     };
     using DeliveryId = std::pair<MessageNumber, std::string>;
 
@@ -140,9 +150,11 @@ private:
     void check_times(const engine::RunItem& item);
     void check_progress(const Settlement& item, const Entry& entry);
     void check_dead(const Settlement& item, const Entry& entry);
+    void check_halt(const Settlement& item, const Entry& entry);
     void check_finish(const Settlement& item, const Entry& entry);
     bool is_collapsed(const Settlement& item, const Entry& entry) const;
     void count_lonely_deaths(ProcessNumber process);
+    void count_lonely_deaths(ProcessNumber process, PartitionId id, std::uint64_t epoch);
     bool is_behind_halt(const OpenRow& row, const std::string& chain) const;
 
     const Plan& plan_;
@@ -161,6 +173,7 @@ private:
     std::map<PartitionId, Token> tokens_{};
     std::map<std::string, MessageNumber> dedup_{};
     std::set<Uuid> cancelled_{};
+    std::set<Uuid> skipped_{};
     std::set<DeadKey> letters_{};
     std::set<std::tuple<MessageNumber, PartitionId, std::uint64_t>> lonely_{};
 };

@@ -15,8 +15,15 @@ void Checker::on_acked(MessageNumber message) {
     facts.acked = true;
     note("acked", -1, message);
     if (!store_->db().messages.contains(facts.message.id) && !facts.was_lost) {
-        fail("I1", "an append was answered as new and is not there", message);
+        fail(facts.unknown ? "I12" : "I1", "an append was answered as new and is not there",
+             message);
     }
+}
+
+/// I12: unknown is never success; whoever wants to know must ask again.
+void Checker::on_unknown(MessageNumber message) {
+    messages_[static_cast<std::size_t>(message)].unknown = true;
+    note("unknown", -1, message);
 }
 
 /// I1b and I4: a duplicate's first one has the same key in the same scope, and is as durable.

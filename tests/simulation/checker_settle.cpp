@@ -54,6 +54,7 @@ void Checker::on_settlement(const Fence& fence, const Settlement& item, const Op
     if (row == nullptr || row->entry.message->id != item.message) return;
     check_progress(item, row->entry);
     check_dead(item, row->entry);
+    check_halt(item, row->entry);
     if (item.finish) check_finish(item, row->entry);
 }
 
@@ -85,8 +86,6 @@ void Checker::check_progress(const Settlement& item, const Entry& entry) {
             !was_promised) {
             fail("I2", "the dead delivery of " + next.target + " came back by itself", number);
         }
-    }
-    for (const Progress& next : item.progress) {
     }
 }
 
@@ -128,6 +127,25 @@ void Checker::check_dead(const Settlement& item, const Entry& entry) {
              letter.target + " died after " + std::to_string(letter.failures) + " of " +
                  std::to_string(most) + " attempts: " + letter.reason,
              number);
+    }
+}
+
+/// I10: in halt mode a death holds its lane, until an operator says otherwise.
+void Checker::check_halt(const Settlement& item, const Entry& entry) {
+    const BoxOptions& options = box_plan(entry.message->box).options;
+    const bool may_halt = options.lanes == Lanes::strict && options.on_dead == OnDead::halt &&
+                          !entry.message->lane.empty();
+    const bool is_wanted = cancelled_.contains(item.message) || skipped_.contains(item.message);
+    if (!may_halt || is_wanted || entry.halted) return;
+    for (const DeadLetter& letter : item.dead) {
+        if (letter.target.empty() || (item.halted && !item.finish)) continue;
+        // It died, and was put back before anyone wrote that down.
+        if (std::find(item.revived.begin(), item.revived.end(), letter.target) !=
+            item.revived.end()) {
+            continue;
+        }
+        fail("I10", letter.target + " died in halt mode, and its lane goes on",
+             number_of(item.message));
     }
 }
 
@@ -200,6 +218,21 @@ void Checker::on_inline(const InlineRequest& request, InlineResult::Record recor
     if (effects == store_->db().effects.end() || effects->second != 1) {
         fail("I7", "the effects of " + request.target + " were committed twice", number);
     }
+}
+
+/// I2: a requeued letter is open work, or still a letter until the owner has put it back.
+void Checker::on_requeued(const DeadKey& key) {
+    const Database& db = store_->db();
+    if (db.dead.contains(key)) return;
+    for (const auto& [partition, rows] : db.open) {
+        for (const auto& [sequence, row] : rows) {
+            const Entry& entry = row.entry;
+            const bool is_for_it =
+                std::find(entry.only.begin(), entry.only.end(), key.second) != entry.only.end();
+            if (entry.message->id == key.first && entry.requeues > 0 && is_for_it) return;
+        }
+    }
+    fail("I2", "the requeued delivery of " + key.second + " is nowhere", number_of(key.first));
 }
 
 void Checker::on_dead_removed(const DeadKey& key) {

@@ -31,7 +31,7 @@ void Checker::on_start(ProcessNumber process, const engine::Run& run, Duration d
         if (!facts.committed && !facts.was_lost) fail("I3", "started before its commit", number);
         if (!matches(target.matcher, *item.message))
             fail("routing", key + " does not want it", number);
-        if (box.options.lanes != Lanes::none && !item.message->lane.empty() &&
+        if (box.options.lanes != Lanes::none && !facts.message.lane.empty() &&
             item.sequence < before) {
             fail("I10", "a batch out of order", number);
         }
@@ -71,10 +71,16 @@ void Checker::check_token(ProcessNumber process, const engine::Run& run) {
 /// I6: what is recorded as done, dead or finished does not start again.
 void Checker::check_row(const engine::Run& run, const engine::RunItem& item, const Target& target) {
     const MessageNumber number = number_of(item.message->id);
-    const OpenRow* row = store_->db().find_open(run.fence.partition, item.sequence);
+    const Database& db = store_->db();
+    const OpenRow* row = db.find_open(run.fence.partition, item.sequence);
     const BoxPlan& box = plan_.boxes[run.box];
     const TargetPlan* plan = target_plan(box, target.key);
     const bool is_inline = plan->options.calls == Calls::inline_single;
+    if (row == nullptr && !db.finished.contains(item.message->id) &&
+        !db.has_open(item.message->id)) {
+        fail("I2", "it vanished", number);
+        return;
+    }
     if (row == nullptr || row->entry.message->id != item.message->id) {
         // An inline commit whose answer was lost is found out by running again.
         if (!is_inline) fail("I6", "it is finished, and " + target.key + " started again", number);
@@ -112,7 +118,7 @@ void Checker::check_chain(ProcessNumber process, const engine::RunItem& item, co
 /// I10: two that did not overlap in time run in their order, and so do two that the owner has read.
 void Checker::check_order(ProcessNumber process, const ActiveRun& run, const engine::RunItem& item,
                           const OpenRow& row, const std::set<Sequence>& same_run) {
-    const std::string& lane = item.message->lane;
+    const std::string& lane = row.entry.message->lane;  // whatever the engine thinks it is
     if (lane.empty()) return;
     const ProcessFacts& facts = processes_[process];
     const auto& rows = store_->db().open.at(run.fence.partition);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,7 @@ struct Arguments {
     std::uint64_t first = 0;
     std::uint64_t last = 1999;
     const MutationInfo* mutation = nullptr;
+    bool all_mutations = false;
     bool is_expecting = false;
     bool trace = false;
     bool list = false;
@@ -35,8 +37,10 @@ struct Arguments {
         stderr,
         "waybill_simulation: %s\n"
         "  --seed N | --seeds A..B   which runs (default 0..1999, or 0..WAYBILL_SIM_SEEDS-1)\n"
-        "  --mutation NAME           plant a bug; --expect-violation turns the exit code around\n"
-        "  --list-mutations          name them\n"
+        "  --mutation NAME           plant a bug\n"
+        "  --expect-violation        success if the bug breaks one of its rules; ends there\n"
+        "  --mutation all            every planted bug, one after the other, as a table\n"
+        "  --list-mutations          name them and their rules\n"
         "  --trace                   print everything that happens\n"
         "  --jobs N                  in N processes\n"
         "  --keep-going              do not stop at the first violation\n",
@@ -67,10 +71,11 @@ Arguments parse(int count, char** values) {
             arguments.last = number(range.substr(dots + 2));
         } else if (name == "--mutation") {
             const std::string_view wanted = value();
-            for (const MutationInfo& info : all_mutations()) {
-                if (info.name == wanted) arguments.mutation = &info;
+            arguments.mutation = find_mutation(wanted);
+            arguments.all_mutations = wanted == "all";
+            if (arguments.mutation == nullptr && !arguments.all_mutations) {
+                usage("no such mutation; see --list-mutations");
             }
-            if (arguments.mutation == nullptr) usage("no such mutation; see --list-mutations");
         } else if (name == "--expect-violation") {
             arguments.is_expecting = true;
         } else if (name == "--list-mutations") {
@@ -80,7 +85,7 @@ Arguments parse(int count, char** values) {
         } else if (name == "--keep-going") {
             arguments.keep_going = true;
         } else if (name == "--jobs") {
-            arguments.jobs = static_cast<unsigned>(number(value()));
+            arguments.jobs = std::max(1U, static_cast<unsigned>(number(value())));
         } else {
             usage("unknown argument " + std::string{name});
         }
@@ -117,16 +122,32 @@ bool is_clean(std::uint64_t seed) {
     return !world.history().violation();
 }
 
-/// True: the seed is clean. A planted bug is caught only by a seed that is clean without it.
-bool run_seed(const Arguments& arguments, std::uint64_t seed) {
+/// `beside`: something broke, but not what the planted bug should break.
+enum class Verdict : std::uint8_t { clean, violation, beside };
+
+/// A planted bug is caught when one of its own rules breaks, in a seed that is clean without it.
+Verdict judge(const Arguments& arguments, std::uint64_t seed, const Violation& violation) {
+    if (!breaks(*arguments.mutation, violation.rule) || !is_clean(seed)) return Verdict::beside;
+    if (arguments.all_mutations) {
+        std::printf("| `%s` | %s | %s | %llu |\n", std::string{arguments.mutation->name}.c_str(),
+                    std::string{arguments.mutation->rules}.c_str(), violation.rule.c_str(),
+                    static_cast<unsigned long long>(seed));
+    }
+    return Verdict::violation;
+}
+
+Verdict run_seed(const Arguments& arguments, std::uint64_t seed) {
     const Mutation mutation =
         arguments.mutation == nullptr ? Mutation::none : arguments.mutation->mutation;
     World world{seed, mutation, arguments.trace};
     world.run();
-    if (world.history().violation()) {
-        if (mutation != Mutation::none && !is_clean(seed)) return true;
-        report(arguments, seed, world);
-        return false;
+    if (const auto& violation = world.history().violation()) {
+        const Verdict verdict =
+            arguments.is_expecting ? judge(arguments, seed, *violation) : Verdict::violation;
+        if (verdict == Verdict::violation && !arguments.all_mutations) {
+            report(arguments, seed, world);
+        }
+        return verdict;
     }
     if (arguments.trace) {
         std::printf("seed %llu: clean, %llu events, %s s\n", static_cast<unsigned long long>(seed),
@@ -140,51 +161,76 @@ bool run_seed(const Arguments& arguments, std::uint64_t seed) {
         if (again.history().hash() != world.history().hash()) {
             std::printf("seed %llu: two runs, two histories\n",
                         static_cast<unsigned long long>(seed));
-            return false;
+            return Verdict::violation;
         }
     }
-    return true;
+    return Verdict::clean;
 }
 
 /// In a process of its own, so that a crash or an endless loop is a finding like any other.
-bool run_apart(const Arguments& arguments, std::uint64_t seed) {
+Verdict run_apart(const Arguments& arguments, std::uint64_t seed) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         alarm(kSecondsPerSeed);
-        const bool is_fine = run_seed(arguments, seed);
+        const Verdict verdict = run_seed(arguments, seed);
         std::fflush(stdout);
-        _exit(is_fine ? 0 : 1);
+        _exit(static_cast<int>(verdict));
     }
     int status = 0;
     waitpid(child, &status, 0);
-    if (!WIFSIGNALED(status)) return WEXITSTATUS(status) == 0;
+    if (!WIFSIGNALED(status)) return static_cast<Verdict>(WEXITSTATUS(status));
+    if (arguments.is_expecting) return Verdict::beside;  // no way to find a planted bug
     std::printf("seed %llu: ended by signal %d\n  %s\n\n", static_cast<unsigned long long>(seed),
                 WTERMSIG(status), replay(arguments, seed).c_str());
-    // A crash is not how a planted bug should be found.
-    return arguments.mutation != nullptr;
+    return Verdict::violation;
 }
 
 /// Every `step`-th seed from `first` on. The number of violations.
 int run_share(const Arguments& arguments, std::uint64_t first, std::uint64_t step) {
     int found = 0;
+    int beside = 0;
     for (std::uint64_t seed = first; seed <= arguments.last; seed += step) {
         const bool is_single = arguments.first == arguments.last;
-        if (is_single ? run_seed(arguments, seed) : run_apart(arguments, seed)) continue;
+        const Verdict verdict = is_single ? run_seed(arguments, seed) : run_apart(arguments, seed);
+        if (verdict == Verdict::beside) ++beside;
+        if (verdict != Verdict::violation) continue;
         ++found;
         if (!arguments.keep_going) break;
+    }
+    if (arguments.is_expecting && (arguments.keep_going || found == 0)) {
+        std::printf("%s: %d seeds break one of %s, %d something else\n",
+                    std::string{arguments.mutation->name}.c_str(), found,
+                    std::string{arguments.mutation->rules}.c_str(), beside);
     }
     return found;
 }
 
+/// A row for each planted bug. The number of those that got away.
+int run_mutations(Arguments arguments, unsigned first, unsigned step) {
+    int missed = 0;
+    arguments.is_expecting = true;
+    for (std::size_t i = first; i < all_mutations().size(); i += step) {
+        arguments.mutation = &all_mutations()[i];
+        if (run_share(arguments, arguments.first, 1) == 0) ++missed;
+    }
+    return missed;
+}
+
+/// One job of several: the planted bugs are shared out, or the seeds.
+int run_job(const Arguments& arguments, unsigned job) {
+    if (arguments.all_mutations) return run_mutations(arguments, job, arguments.jobs);
+    return run_share(arguments, arguments.first + job, arguments.jobs);
+}
+
 int run_all(const Arguments& arguments) {
-    if (arguments.jobs <= 1) return run_share(arguments, arguments.first, 1);
+    if (arguments.jobs <= 1) return run_job(arguments, 0);
     std::vector<pid_t> children;
     for (unsigned job = 0; job < arguments.jobs; ++job) {
         std::fflush(stdout);
         const pid_t child = fork();
         if (child == 0) {
-            const int found = run_share(arguments, arguments.first + job, arguments.jobs);
+            const int found = run_job(arguments, job);
             std::fflush(stdout);
             _exit(found > 0 ? 1 : 0);
         }
@@ -205,18 +251,18 @@ int main(int count, char** values) {
     const Arguments arguments = parse(count, values);
     if (arguments.list) {
         for (const MutationInfo& info : all_mutations()) {
-            std::printf("%-34s %s\n", std::string{info.name}.c_str(),
-                        std::string{info.bug}.c_str());
+            std::printf("%-34s %-14s %s\n", std::string{info.name}.c_str(),
+                        std::string{info.rules}.c_str(), std::string{info.bug}.c_str());
         }
         return 0;
     }
     const int found = run_all(arguments);
-    if (arguments.is_expecting) {
+    if (arguments.is_expecting && !arguments.all_mutations) {
         std::printf("%s\n",
                     found > 0 ? "the planted bug was caught" : "the planted bug was NOT caught");
         return found > 0 ? 0 : 1;
     }
-    if (found == 0) {
+    if (found == 0 && !arguments.all_mutations) {
         std::printf("%llu seeds, no violation\n",
                     static_cast<unsigned long long>(arguments.last - arguments.first + 1));
     }

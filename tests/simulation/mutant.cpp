@@ -75,7 +75,14 @@ void Mutant::after_call(const engine::ChannelCall& call, engine::ChannelReply& r
     if (read->kind == ReadRequest::Kind::scan) {
         scanned_ = true;
         const auto image = images_.find(read->partition);
-        if (image != images_.end() && read->after == 0) page->entries = image->second;
+        if (image != images_.end() && read->after == 0) {
+            // As they were; what came since is not the matter here.
+            std::map<Sequence, Entry> seen;
+            for (const Entry& entry : page->entries) seen[entry.sequence] = entry;
+            for (const Entry& entry : image->second) seen[entry.sequence] = entry;
+            page->entries.clear();
+            for (auto& [sequence, entry] : seen) page->entries.push_back(std::move(entry));
+        }
         images_.erase(read->partition);
     }
     if (read->kind != ReadRequest::Kind::increment) return;
@@ -99,7 +106,6 @@ void Mutant::hand_over(engine::HandOver& message, const engine::Engine& engine) 
         auto copy = std::make_shared<Message>(*message.message);
         copy->lane.clear();
         message.message = copy;
-        message.reads_before = engine.reads_issued();
     }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -15,6 +14,7 @@ enum class Mutation : std::uint8_t {
     // the store reads wrongly
     page_without_s2,
     snapshot_in_writing_transaction,
+    cursor_by_sequence,
     read_uncommitted,
     row_id_reuse,
     due_read_skips_ties,
@@ -28,6 +28,7 @@ enum class Mutation : std::uint8_t {
     lease_too_short,
     renewal_behind_inline,
     takeover_beside_renewal,
+    renewal_by_name,
     registry_unchecked,
     // the store writes wrongly
     ack_before_commit,
@@ -71,10 +72,14 @@ enum class Mutation : std::uint8_t {
 struct MutationInfo {
     Mutation mutation = Mutation::none;
     std::string_view name{};
+    /// What it breaks, by the names the checker gives: "I6 I10". Another rule does not catch it.
+    std::string_view rules{};
     std::string_view bug{};
 };
 
 std::span<const MutationInfo> all_mutations();
-std::optional<Mutation> find_mutation(std::string_view name);
+/// Nothing: there is none of that name.
+const MutationInfo* find_mutation(std::string_view name);
+bool breaks(const MutationInfo& info, std::string_view rule);
 
 }  // namespace waybill::sim

@@ -140,6 +140,67 @@ engine::Options draw_engine(Dice& dice) {
     return options;
 }
 
+/// Owners that stop and come back around the end of a short lease, with calls still on their way.
+void sharpen_fencing(Plan& plan) {
+    plan.engine.lease = seconds{2};
+    plan.engine.beat = milliseconds{400};
+    plan.faults.pause = 0.3;
+    plan.faults.slow_settle = 0.5;
+    plan.faults.slow_take = 0.5;
+    plan.faults.frozen_lock = 0.7;
+    plan.handlers.is_slow = 0.3;
+}
+
+/// Late committers.
+void sharpen_order(Dice& dice, Plan& plan) {
+    // Many at once, so that an increment has many pages while transactions commit between them.
+    plan.publish_for = seconds{3};
+    plan.faults.long_transaction = 0.8;
+    plan.faults.lost_hint = 1.0;
+    plan.engine.page_rows = static_cast<std::uint32_t>(dice.between(1, 4));
+}
+
+void sharpen_schedules(Dice& dice, Plan& plan) {
+    for (BoxPlan& box : plan.boxes) box.scheduled = 0.8;
+    plan.engine.page_rows = static_cast<std::uint32_t>(dice.between(1, 4));
+    plan.engine.due_ahead = dice.between(milliseconds{200}, seconds{1});
+}
+
+void sharpen_halts(Plan& plan) {
+    for (BoxPlan& box : plan.boxes) {
+        box.options.lanes = Lanes::strict;
+        box.options.on_dead = OnDead::halt;
+    }
+    plan.handlers.permanent = 0.15;
+    plan.faults.crash = 0.15;
+    plan.operators.requeue = 1.0;
+    plan.operators.skip = 0.5;
+}
+
+/// Two seeds of five look at one kind of trouble from close by.
+void sharpen(Dice& dice, Plan& plan) {
+    switch (dice.between(0, 19)) {
+        case 0:
+        case 1: sharpen_fencing(plan); break;
+        case 2:
+            sharpen_fencing(plan);
+            for (BoxPlan& box : plan.boxes) {
+                for (TargetPlan& target : box.targets) target.options.calls = Calls::inline_single;
+            }
+            break;
+        case 3:
+            plan.faults.failover = 0.3;
+            plan.faults.slow_settle = 0.4;
+            plan.faults.slow_take = 0.4;
+            break;
+        case 4:
+        case 5: sharpen_order(dice, plan); break;
+        case 6: sharpen_schedules(dice, plan); break;
+        case 7: sharpen_halts(plan); break;
+        default: break;
+    }
+}
+
 }  // namespace
 
 Plan draw_plan(std::uint64_t seed) {
@@ -164,6 +225,8 @@ Plan draw_plan(std::uint64_t seed) {
                       .skip = rate(dice, 0.4, 0.05, 1.0),
                       .pause = rate(dice, 0.2, 0.02, 0.1)};
     plan.engine = draw_engine(dice);
+    Dice sharp{seed, 9};
+    sharpen(sharp, plan);
     // Bodies that make the window too small for what is open.
     const bool is_tight = plan.engine.window_bytes <= 128 << 10;
     plan.body_bytes_max = static_cast<std::uint32_t>(dice.between(1, is_tight ? 6000 : 200));

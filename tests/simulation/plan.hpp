@@ -47,6 +47,8 @@ struct FaultPlan {
     double clock_step = 0;
     double rollback = 0;
     double long_transaction = 0;
+    /// A call of a frozen or dead process that keeps its locks for about a lease.
+    double frozen_lock = 0;
 };
 
 /// What handlers do, as shares; the rest succeeds.

@@ -5,8 +5,15 @@
 namespace waybill::sim {
 
 bool SimStore::is_alive(const Uuid& incarnation, bool honest) const {
-    const auto row = db_.instances.find(incarnation);
+    auto row = db_.instances.find(incarnation);
     if (row == db_.instances.end()) return false;
+    if (is(Mutation::renewal_by_name) && !honest) {
+        const std::string& name = row->second.state.name;
+        for (auto other = db_.instances.begin(); other != db_.instances.end(); ++other) {
+            const bool is_later = other->second.until > row->second.until;
+            if (is_later && other->second.state.name == name) row = other;
+        }
+    }
     Duration lease = row->second.state.lease;
     StoreTime until = row->second.until;
     if (until > clock(now_) + lease) return false;  // the clock went back: void

@@ -79,7 +79,8 @@ ReadPage SimStore::increment(const ReadRequest& request, std::int32_t instance) 
         place.after = sequence;
     }
     page.more = filler.is_full();
-    if (!page.more) place = {.s1 = *place.s2};
+    const Sequence greatest = is(Mutation::cursor_by_sequence) ? place.after : 0;
+    if (!page.more) place = {.s1 = *place.s2, .after = greatest};
     page.position = encode(place);
     return page;
 }

@@ -78,7 +78,10 @@ void World::operate() {
     if (!letters.empty() && dice_.chance(plan.requeue * part)) {
         const DeadKey key = dice_.pick(letters);
         checker_.note("requeue", -1, checker_.number_of(key.first), 0, key.second);
-        if (store_.requeue(key.first, key.second)) hint();
+        if (store_.requeue(key.first, key.second)) {
+            checker_.on_requeued(key);
+            hint();
+        }
     } else if (!letters.empty() && dice_.chance(plan.discard * part)) {
         const DeadKey key = dice_.pick(letters);
         checker_.note("discard", -1, checker_.number_of(key.first), 0, key.second);
@@ -98,6 +101,7 @@ void World::operate() {
             if (head == rows.end() || dice_.chance(0.5)) continue;
             const Uuid id = head->second.entry.message->id;
             checker_.note("skip", -1, checker_.number_of(id), head->first);
+            checker_.on_skip_asked(id);
             store_.command({.kind = Command::Kind::skip, .message = id, .sequence = head->first});
             break;
         }

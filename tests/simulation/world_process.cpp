@@ -58,6 +58,9 @@ void World::strand_flight(Process& process) {
     if (!process.flight || !faults_on_ || dice_.chance(0.5)) return;
     process.flight->stuck_until = now_ + dice_.skewed(milliseconds{1}, plan_.engine.lease * 2);
     process.flight->fate.hold += dice_.skewed(milliseconds{1}, plan_.engine.lease);
+    if (dice_.chance(plan_.faults.frozen_lock)) {
+        process.flight->fate.hold += dice_.between(plan_.engine.lease / 2, plan_.engine.lease * 2);
+    }
 }
 
 void World::crash(Process& process) {

@@ -120,6 +120,7 @@ void World::append_unknown(const std::shared_ptr<Publication>& publication) {
     bool are_keyed = true;
     for (const Append& item : publication->items) {
         are_keyed = are_keyed && !item.message->dedup_key.empty();
+        checker_.on_unknown(checker_.number_of(item.message->id));
         if (mutation_ == Mutation::unknown_append_is_success) {
             checker_.on_acked(checker_.number_of(item.message->id));
         }
