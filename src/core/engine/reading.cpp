@@ -252,6 +252,9 @@ void Machine::on_scan(const ReadRequest& request, ReadPage& page) {
 }
 
 void Machine::on_due(const ReadRequest& request, ReadPage& page) {
+    if (due_horizon_ != request.due_from || due_after_ != request.after) {
+        return;  // making room brought it nearer meanwhile: it is read again from there
+    }
     for (Entry& entry : page.entries) {
         const StoreTime due = entry.due;
         const Sequence sequence = entry.sequence;
