@@ -126,7 +126,7 @@ void Checker::on_clock_step() {
 
 void Checker::on_gone(ProcessNumber process, bool is_crash) {
     note(is_crash ? "crash" : "exit", process);
-    if (is_crash) count_lonely_deaths(process);
+    died_with_[processes_[process].incarnation] = running_in(process);
     for (const ActiveRun& run : active_) {
         if (run.process != process || now_ < run.deadline) continue;
         for (const MessageNumber message : run.messages) ++deliveries_[{message, run.target}].fails;
@@ -135,27 +135,26 @@ void Checker::on_gone(ProcessNumber process, bool is_crash) {
     processes_[process].up = false;
 }
 
-void Checker::count_lonely_deaths(ProcessNumber process) {
-    const Uuid& self = processes_[process].incarnation;
-    for (const auto& [id, row] : store_->db().partitions) {
-        if (row.token.owner == self) count_lonely_deaths(process, id, row.token.epoch);
-    }
-}
-
-void Checker::count_lonely_deaths(ProcessNumber process, PartitionId id, std::uint64_t epoch) {
+std::set<MessageNumber> Checker::running_in(ProcessNumber process) const {
     std::set<MessageNumber> running;
     for (const ActiveRun& run : active_) {
         if (run.process == process) running.insert(run.messages.begin(), run.messages.end());
     }
-    const auto rows = store_->db().open.find(id);
+    return running;
+}
+
+/// An owner is called dead: `running` is what it had in flight when it died, or has, if it only
+/// stands still. The mark may have become durable after its process had gone.
+void Checker::count_lonely_deaths(const PartitionRow& owned,
+                                  const std::set<MessageNumber>& running) {
+    const auto rows = store_->db().open.find(owned.id);
     if (rows == store_->db().open.end()) return;
     for (const auto& [sequence, open] : rows->second) {
         const MessageNumber message = number_of(open.entry.message->id);
         const bool is_alone = running.empty() || (running.size() == 1 && running.contains(message));
-        if (open.entry.solo_epoch != epoch || !is_alone) continue;
-        if (!lonely_.insert({message, id, epoch}).second) continue;
+        if (open.entry.solo_epoch != owned.token.epoch || !is_alone) continue;
         ++messages_[static_cast<std::size_t>(message)].alone_deaths;
-        note("lonely death", process, message, sequence);
+        note("lonely death", -1, message, sequence);
     }
 }
 
@@ -232,11 +231,14 @@ void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held
         fail("I5", "partition " + std::to_string(before.id) +
                        " was taken from an owner whose lease lives");
     }
+    if (const auto gone = died_with_.find(before.token.owner);
+        taken.unclean && gone != died_with_.end()) {
+        count_lonely_deaths(before, gone->second);
+    }
     for (const auto& [number, process] : processes_) {
         if (process.incarnation != before.token.owner || !process.up) continue;
         if (before.token.owner == taken.token.owner) continue;
-        // For the store that is a death, whatever the process thinks.
-        if (taken.unclean) count_lonely_deaths(number, before.id, before.token.epoch);
+        if (taken.unclean) count_lonely_deaths(before, running_in(number));
         const bool was_healthy = !process.paused && now_ - process.trouble > plan_.engine.lease * 2;
         if (was_healthy) {
             fail("B3", "i" + std::to_string(number) + " was healthy and lost its lease");

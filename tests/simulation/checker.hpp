@@ -153,8 +153,8 @@ private:
     void check_halt(const Settlement& item, const Entry& entry);
     void check_finish(const Settlement& item, const Entry& entry);
     bool is_collapsed(const Settlement& item, const Entry& entry) const;
-    void count_lonely_deaths(ProcessNumber process);
-    void count_lonely_deaths(ProcessNumber process, PartitionId id, std::uint64_t epoch);
+    std::set<MessageNumber> running_in(ProcessNumber process) const;
+    void count_lonely_deaths(const PartitionRow& owned, const std::set<MessageNumber>& running);
     bool is_behind_halt(const OpenRow& row, const std::string& chain) const;
 
     const Plan& plan_;
@@ -175,7 +175,8 @@ private:
     std::set<Uuid> cancelled_{};
     std::set<Uuid> skipped_{};
     std::set<DeadKey> letters_{};
-    std::set<std::tuple<MessageNumber, PartitionId, std::uint64_t>> lonely_{};
+    /// What each incarnation had in flight when it ended.
+    std::map<Uuid, std::set<MessageNumber>> died_with_{};
 };
 
 }  // namespace waybill::sim

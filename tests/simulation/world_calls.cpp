@@ -106,6 +106,16 @@ void World::send_call(Process& process, engine::ChannelCall call) {
         flight->fate.hold += dice_.between(milliseconds{10}, plan_.engine.lease / 4);
         if (is_take) checker_.on_trouble(process.number);
     }
+    // Its owner freezes with the settle under way, and comes back about when it has lost its lease.
+    const double frozen = plan_.faults.frozen_lock;
+    if (faults_on_ && is_settle && frozen > 0 && dice_.chance(frozen * 0.04)) {
+        const Duration lease = plan_.engine.lease;
+        flight->fate.hold += dice_.between(lease / 2, lease * 2);
+        after(Duration{1}, [this, flight, length = dice_.between(lease, lease * 2)] {
+            Process& p = this->process(flight->process);
+            if (p.life == flight->life && p.up && !p.paused) pause(p, length);
+        });
+    }
     flight->call = std::move(call);
     process.flight = flight;
     after(flight->fate.out, [this, flight] {
