@@ -11,7 +11,7 @@ constexpr std::size_t kSuspectsMax = 1000;
 }  // namespace
 
 bool Machine::read_reconcile(ReadRequest& request) {
-    if (now_ >= next_reconcile_) {
+    if (now_ >= next_reconcile_ && (suspects_.empty() || increment_since_suspects_)) {
         next_reconcile_ = later(now_, config_.options.reconcile);
         for (auto& [id, partition] : owned_) {
             partition->reconcile_cursor = partition->scanned ? 0 : tail;

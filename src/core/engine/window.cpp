@@ -106,8 +106,10 @@ void Machine::evict_far() {
     std::ranges::sort(leaving);
     leaving.erase(std::ranges::unique(leaving).begin(), leaving.end());
     std::ranges::sort(leaving, {}, &Work::sequence);
-    due_horizon_ = horizon;
-    due_after_ = tail;
+    if (horizon < due_horizon_) {
+        due_horizon_ = horizon;
+        due_after_ = tail;
+    }
     due_lead_ = std::max<Duration>(kSoon, (horizon - store_now()) / 2);
     for (Work* work : leaving) {
         evict(*work);
