@@ -18,9 +18,9 @@ struct Event {
         lease_late,     ///< the lease ran out locally: no starts until it is renewed
         lease_renewed,  ///< after having been late
         rescan,         ///< a reconnect or a new timeline: everything is read again
-        started,        ///< a delivery (text: attempt)
+        started,        ///< a delivery (count: attempt)
         done,           ///< a delivery is durably done
-        failed,         ///< an attempt failed; it will be retried (text: reason)
+        failed,  ///< an attempt (text: reason, count: failures); after the last one `died` follows
         deferred,
         died,            ///< a delivery is durably a dead letter (text: reason)
         released,        ///< an attempt that counts for nothing
