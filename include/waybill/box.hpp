@@ -39,6 +39,8 @@ struct BoxOptions {
     /// How long a dead letter is kept. Zero drops what dies: say it only if you mean it.
     Duration keep_dead = forever;
     AttemptsLog attempts_log = AttemptsLog::failures;
+    /// How long a line of the attempt log is kept; it goes with its message at the latest.
+    Duration keep_attempts = forever;
     /// Running deliveries of this box in this instance. 1 … 100,000.
     std::uint32_t concurrency = 64;
     /// Partitions the box is cut into when it is first declared; 0 = the store's default. 0 … 1,024.

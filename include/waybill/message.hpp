@@ -32,6 +32,9 @@ struct Message {
     std::string tenant{};
     std::string user{};
     std::string correlation_id{};
+    /// When it happened, by the caller's own word. Kept and handed over; it decides nothing, because
+    /// order is the store's. Epoch: not said.
+    StoreTime occurred_at{};
     /// Not handled before this moment; it enters its lane then. Epoch: at once.
     StoreTime not_before{};
     /// The ordering key. Empty: unordered.

@@ -39,7 +39,8 @@ public:
 
     /// Brings the schema to this version. Safe to run twice and by two hosts at once.
     virtual void migrate() = 0;
-    /// Deletes what the boxes no longer keep, at most `rows_max` of each kind. Never open work.
+    /// Deletes what the boxes no longer keep, at most `rows_max` of each kind (attempts that go with
+    /// their message come on top). Never open work, and never the letter a halted lane stands at.
     virtual Swept sweep(std::span<const BoxDeclaration> boxes, std::uint32_t rows_max) = 0;
     virtual StoreHealth health() = 0;
     /// Settings that break a promise; the engine refuses to run on them unless told.

@@ -35,6 +35,10 @@ Problems check_retention(const BoxOptions& options) {
         problems.push_back("keep_dead is " + readable(options.keep_dead) +
                            "; it must not be negative (0 s: what dies is dropped)");
     }
+    if (options.keep_attempts < Duration::zero()) {
+        problems.push_back("keep_attempts is " + readable(options.keep_attempts) +
+                           "; it must not be negative (attempts_log = none logs nothing)");
+    }
     return problems;
 }
 

@@ -64,6 +64,8 @@ const std::vector<BoxRow> box_rows{
     {"keep_done 0", [](auto& o) { o.keep_done = 0s; }, {}},
     {"keep_done negative", [](auto& o) { o.keep_done = -1us; }, {"keep_done is -1 us"}},
     {"keep_done forever", [](auto& o) { o.keep_done = forever; }, {}},
+    {"keep_attempts 0", [](auto& o) { o.keep_attempts = 0s; }, {}},
+    {"keep_attempts negative", [](auto& o) { o.keep_attempts = -1us; }, {"keep_attempts is -1 us"}},
     {"keep_dead 0", [](auto& o) { o.keep_dead = 0s; }, {}},
     {"keep_dead negative", [](auto& o) { o.keep_dead = -1us; }, {"keep_dead is -1 us"}},
     {"halt on strict lanes", [](auto& o) { o.on_dead = OnDead::halt; }, {}},

@@ -23,14 +23,6 @@ void put_progress(Entry& entry, const Progress& change) {
     }
 }
 
-void put_attempt(MessageRow& message, const Attempt& attempt) {
-    const bool is_known = std::ranges::any_of(message.attempts, [&](const Attempt& a) {
-        return a.number == attempt.number && a.requeues == attempt.requeues &&
-               a.target == attempt.target;
-    });
-    if (!is_known) message.attempts.push_back(attempt);
-}
-
 /// A row may stay open beside its dead letter. When the settlement that said so is repeated after an
 /// operator requeued that letter, it must not come back.
 bool was_dead(Entry& entry, const std::string& target) {
@@ -80,7 +72,7 @@ void apply(Tables& tables, StoreTime now, const Settlement& item,
     if (row == nullptr || row->entry.message->id != item.message) return;
 
     MessageRow& message = *row->message;
-    for (const Attempt& attempt : item.attempts) put_attempt(message, attempt);
+    for (const Attempt& attempt : item.attempts) tables.put_attempt(message, attempt);
     settle_letters(tables, *row, item);
     if (item.finish) {
         finish(tables, now, item, message, garbage);

@@ -1,5 +1,7 @@
 #include "tables.hpp"
 
+#include <algorithm>
+
 namespace waybill::memory {
 
 const std::set<Sequence>* OpenWork::lane(const std::string& name) const {
@@ -75,7 +77,28 @@ MessageRow& Tables::insert_message(const MessagePtr& message, PartitionId partit
     return placed->second;
 }
 
+void Tables::put_attempt(MessageRow& row, const Attempt& attempt) {
+    const bool is_known = std::ranges::any_of(row.attempts, [&](const Attempt& known) {
+        return known.number == attempt.number && known.requeues == attempt.requeues &&
+               known.target == attempt.target;
+    });
+    if (is_known) return;
+    row.attempts.push_back(attempt);
+    boxes.find(row.message->box)->second.attempts.emplace(attempt.at, row.sequence);
+}
+
+void Tables::erase_oldest_attempt(Box& box) {
+    const auto [at, sequence] = *box.attempts.begin();
+    box.attempts.erase(box.attempts.begin());
+    std::vector<Attempt>& attempts = messages.at(sequence).attempts;
+    attempts.erase(std::ranges::find(attempts, at, &Attempt::at));
+}
+
 void Tables::erase_message(MessageRow& row) {
+    auto& ages = boxes.find(row.message->box)->second.attempts;
+    for (const Attempt& attempt : row.attempts) {
+        ages.erase(ages.find({attempt.at, row.sequence}));
+    }
     const auto found = messages_by_id.find(row.message->id);
     const auto place = found->second;
     messages_by_id.erase(found);

@@ -88,6 +88,8 @@ struct Box {
     std::set<std::pair<StoreTime, Sequence>> finished{};
     /// Dead letters by age.
     std::set<std::pair<StoreTime, std::uint64_t>> dead{};
+    /// The messages of the attempt log's lines, by their age.
+    std::multiset<std::pair<StoreTime, Sequence>> attempts{};
 };
 
 /// Who owns a partition, and what is open in it.
@@ -163,6 +165,10 @@ struct Tables {
     void erase_message(MessageRow& row);
     /// Files the message under `finished` when nothing of it is open or dead any more.
     void file_if_finished(MessageRow& row);
+
+    /// Writing a line twice is writing it once.
+    void put_attempt(MessageRow& row, const Attempt& attempt);
+    void erase_oldest_attempt(Box& box);
 
     /// The message row stays as long as it has one.
     void put_dead(const DeadLetter& letter, const MessagePtr& message);

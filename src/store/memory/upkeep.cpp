@@ -25,15 +25,38 @@ void sweep_messages(Tables& tables, StoreTime now, Box& box, Duration keep, std:
     }
 }
 
+/// A lane stands still at it: without its letter nobody could requeue it.
+bool is_halted_head(Tables& tables, const DeadLetter& letter) {
+    const MessageRow& message = *tables.message(letter.message);
+    const Row* row = tables.partition(message.partition)->work.find(letter.sequence);
+    return row != nullptr && row->entry.halted;
+}
+
 void sweep_dead(Tables& tables, StoreTime now, Box& box, Duration keep, std::uint64_t rows_max,
                 Swept& swept) {
-    while (!box.dead.empty() && is_over(box.dead.begin()->first, keep, now)) {
+    auto next = box.dead.begin();
+    while (next != box.dead.end() && is_over(next->first, keep, now)) {
+        const std::uint64_t number = next->second;
+        ++next;
+        if (is_halted_head(tables, tables.dead.at(number).letter)) continue;
         if (swept.dead_letters >= rows_max) {
             swept.more = true;
             return;
         }
         ++swept.dead_letters;
-        tables.erase_dead(box.dead.begin()->second);
+        tables.erase_dead(number);
+    }
+}
+
+void sweep_attempts(Tables& tables, StoreTime now, Box& box, Duration keep, std::uint64_t rows_max,
+                    Swept& swept) {
+    while (!box.attempts.empty() && is_over(box.attempts.begin()->first, keep, now)) {
+        if (swept.attempts >= rows_max) {
+            swept.more = true;
+            return;
+        }
+        ++swept.attempts;
+        tables.erase_oldest_attempt(box);
     }
 }
 
@@ -58,6 +81,7 @@ Swept sweep(Tables& tables, StoreTime now, std::span<const BoxDeclaration> boxes
     for (const BoxDeclaration& declared : boxes) {
         const auto box = tables.boxes.find(declared.name);
         if (box == tables.boxes.end()) continue;
+        sweep_attempts(tables, now, box->second, declared.options.keep_attempts, rows_max, swept);
         sweep_dead(tables, now, box->second, declared.options.keep_dead, rows_max, swept);
         sweep_messages(tables, now, box->second, declared.options.keep_done, rows_max, swept);
     }

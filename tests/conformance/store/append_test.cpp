@@ -16,6 +16,7 @@ TEST_P(StoreConformance, AnAppendedMessageIsReadBackByteForByte) {
     message.tenant = "acme";
     message.user = "eve";
     message.correlation_id = "c-1";
+    message.occurred_at = now() - 5h;
     message.not_before = now() + 1h;
     message.dedup_key = "k-1";
     message.collapse_key = "c";

@@ -8,6 +8,13 @@ using testing::IsEmpty;
 
 using Status = AppendResult::Status;
 
+/// The target "billing" has failed so often, and waits.
+Settlement failures(const Entry& row, std::uint32_t count) {
+    Settlement item = unchanged(row);
+    item.progress = {{.target = "billing", .failures = count}};
+    return item;
+}
+
 TEST_P(StoreConformance, AFinishedMessageIsKeptForKeepDoneAndNotLonger) {
     declare_box({.keep_done = 1h});
     append(order(1));
@@ -177,6 +184,71 @@ TEST_P(StoreConformance, AttemptsGoWithTheirMessageAtTheLatest) {
     advance(1h);
 
     EXPECT_EQ(sweep().attempts, 1U);
+}
+
+TEST_P(StoreConformance, AttemptsAreKeptForKeepAttemptsWhateverBecameOfTheirMessage) {
+    declare_box({.keep_attempts = 1h});
+    append(order(1));
+    Host host = owner();
+    const Entry row = only_row(host);
+    Settlement first = failures(row, 1);
+    first.attempts = {attempt(row, "billing", 1)};
+    first.attempts[0].at = now();
+    host.settle({first});
+    advance(30min);
+    Settlement second = failures(row, 2);
+    second.attempts = {attempt(row, "billing", 2)};
+    second.attempts[0].at = now();
+    host.settle({second});
+    advance(30min - 1us);
+
+    const Swept early = sweep();
+    advance(1us);
+    const Swept late = sweep();
+
+    EXPECT_EQ(early.attempts, 0U);
+    EXPECT_EQ(late.attempts, 1U);
+    EXPECT_EQ(late.messages, 0U);
+    ASSERT_EQ(catalogue().get(id_of(1))->attempts.size(), 1U);
+    EXPECT_EQ(catalogue().get(id_of(1))->attempts[0].number, 2U);
+    EXPECT_EQ(only_row(host).progress.front().failures, 2U) << "the log is not what counts";
+}
+
+TEST_P(StoreConformance, ASweepOfAttemptsIsBoundedToo) {
+    declare_box({.keep_attempts = 1h});
+    append(order(1));
+    Host host = owner();
+    const Entry row = only_row(host);
+    Settlement item = failures(row, 3);
+    for (std::uint32_t number = 1; number <= 3; ++number) {
+        item.attempts.push_back(attempt(row, "billing", number));
+        item.attempts.back().at = now();
+    }
+    host.settle({item});
+    advance(2h);
+
+    const Swept first = sweep(2);
+    const Swept second = sweep(2);
+
+    EXPECT_EQ(first.attempts, 2U);
+    EXPECT_TRUE(first.more);
+    EXPECT_EQ(second.attempts, 1U);
+    EXPECT_FALSE(second.more);
+}
+
+TEST_P(StoreConformance, TheLetterAHaltedLaneStandsAtIsNeverSwept) {
+    declare_box({.on_dead = OnDead::halt, .keep_dead = 1h});
+    append_all({order(1, "a"), order(2, "b")});
+    Host host = owner();
+    const std::vector<Entry> rows = host.scan();
+    host.halt(rows[0], "billing");
+    host.die(rows[1], "billing");
+    advance(2h);
+
+    EXPECT_EQ(sweep().dead_letters, 1U);
+
+    ASSERT_EQ(letters().size(), 1U);
+    EXPECT_EQ(letters()[0].letter.message, id_of(1));
 }
 
 TEST_P(StoreConformance, EachBoxIsSweptByItsOwnPolicy) {
