@@ -17,8 +17,9 @@
 /// What a user writes: a function that is called with a message, or with many.
 ///
 /// Returning is Done; throwing anything is Fail with the exception's text, retried with back-off.
-/// That includes a handler's own timeout or cancellation error. A handler that ends because its stop
-/// token was signalled at shutdown costs no attempt, however it ends.
+/// That includes a handler's own timeout or cancellation error. Throwing PermanentFailure is Fail
+/// without a retry. A handler that ends because its stop token was signalled at shutdown costs no
+/// attempt, however it ends.
 namespace waybill {
 
 /// What a handler may know of the attempt it is.
@@ -30,6 +31,8 @@ public:
     Context(const Delivery& delivery, std::stop_token stop, Clock& clock, std::size_t item = 0)
         : delivery_(delivery), stop_(std::move(stop)), clock_(clock), item_(item) {}
 
+    /// The message of this delivery; of a batch, the first one.
+    const Message& message() const { return *delivery_.items[item_].message; }
     /// 1 for the first.
     std::uint32_t attempt() const { return delivery_.items[item_].attempt; }
     /// How often an operator requeued this delivery.
@@ -77,6 +80,11 @@ using Handler = std::function<Outcome(const Message&, Context&)>;
 
 /// One per message, in their order. Nothing, or missing at the end: not handled this time; tried
 /// again, not counted.
+///
+/// A handler that throws has answered for none of them. Then each is called alone, at once and in
+/// their order, as the same attempt and within the same deadline, so that one poison item costs the
+/// others nothing; whoever had no turn in time is tried again, not counted. In a strict lane the calls
+/// end at the first that is not done. Whoever failed once goes alone ever after.
 using BatchOutcomes = std::vector<std::optional<Outcome>>;
 using Batch = std::span<const Message* const>;
 using BatchHandler = std::function<BatchOutcomes(Batch, BatchContext&)>;

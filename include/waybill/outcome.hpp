@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <variant>
 
@@ -37,6 +38,13 @@ struct Dead {
     std::string reason{};
 
     bool operator==(const Dead&) const = default;
+};
+
+/// Thrown by a handler: no retry can help. The same as returning Fail with `permanent`: dead at once,
+/// with this text as the reason.
+class PermanentFailure : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
 };
 
 using Outcome = std::variant<Done, Fail, Defer, Dead>;

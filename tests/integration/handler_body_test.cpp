@@ -34,8 +34,23 @@ protected:
             ->outcome;
     }
     template <class F>
-    DeliveryResults batch(F handler) {
-        return batch_body(detail::to_batch_handler(std::move(handler)))->call(delivery, {}, clock);
+    DeliveryResults batch(F handler, bool strict = false, const std::stop_token& stop = {}) {
+        return batch_body(detail::to_batch_handler(std::move(handler)), strict)
+            ->call(delivery, stop, clock);
+    }
+    static bool is_done(const std::optional<DeliveryResult>& result) {
+        return result && result->outcome == Outcome{Done{}};
+    }
+    static std::string reason(const std::optional<DeliveryResult>& result) {
+        const Fail* fail = result ? std::get_if<Fail>(&result->outcome) : nullptr;
+        return fail == nullptr ? "" : fail->reason;
+    }
+    void give_lanes() {
+        for (DeliveryItem& item : delivery.items) {
+            auto message = std::make_shared<Message>(*item.message);
+            message->lane = "a";
+            item.message = std::move(message);
+        }
     }
 
     test::ManualClock clock;
@@ -73,6 +88,12 @@ TEST_F(HandlerBodyTest, EveryKindOfExceptionIsAFailureWithItsText) {
               std::string::npos);
 }
 
+TEST_F(HandlerBodyTest, APermanentFailureIsNotRetried) {
+    const Outcome outcome = outcome_of([](const Message&) { throw PermanentFailure{"no such"}; });
+
+    EXPECT_EQ(outcome, (Outcome{Fail{.reason = "no such", .permanent = true}}));
+}
+
 TEST_F(HandlerBodyTest, AnEndlessReasonIsCut) {
     const Outcome outcome =
         outcome_of([](const Message&) { throw std::runtime_error{std::string(1'000'000, 'x')}; });
@@ -87,6 +108,7 @@ TEST_F(HandlerBodyTest, TheContextTellsOfTheAttempt) {
 
     outcome_of([&](const Message& message, Context& context) {
         EXPECT_EQ(message.body, "0");
+        EXPECT_EQ(&context.message(), &message);
         EXPECT_EQ(context.attempt(), 3U);
         EXPECT_EQ(context.requeues(), 2U);
         EXPECT_EQ(context.fence().token.epoch, 9U);
@@ -130,6 +152,70 @@ TEST_F(HandlerBodyTest, ABatchThatThrowsFailsAsAWholeAndSoDoesOneThatAnswersTooM
             EXPECT_TRUE(std::holds_alternative<Fail>(result->outcome));
         }
     }
+}
+
+TEST_F(HandlerBodyTest, OnePoisonItemCostsTheOthersOfItsBatchNothing) {
+    std::vector<std::size_t> sizes;
+    const auto results = batch([&](Batch messages, BatchContext& context) {
+        sizes.push_back(messages.size());
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            const bool is_poison = messages[i]->body == "1";
+            if (is_poison)
+                throw std::runtime_error{"poison at attempt " +
+                                         std::to_string(context.attempt_of(i))};
+        }
+    });
+
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{3, 1, 1, 1}));
+    ASSERT_EQ(results.size(), 3U);
+    EXPECT_TRUE(is_done(results[0]));
+    EXPECT_EQ(reason(results[1]), "poison at attempt 2") << "the same attempt as in the batch";
+    EXPECT_TRUE(is_done(results[2]));
+}
+
+TEST_F(HandlerBodyTest, AfterABatchThrewAStrictLaneIsCalledUpToTheFirstThatIsNotDone) {
+    give_lanes();
+    std::vector<std::string> alone;
+    const auto poison_in_the_middle = [&](Batch messages, BatchContext&) {
+        if (messages.size() > 1) throw std::runtime_error{"somewhere in here"};
+        alone.push_back(messages[0]->body);
+        if (messages[0]->body == "1") throw std::runtime_error{"here"};
+    };
+
+    const auto strict = batch(poison_in_the_middle, true);
+    EXPECT_EQ(alone, (std::vector<std::string>{"0", "1"}));
+    EXPECT_EQ(strict.size(), 2U) << "the third is not answered for";
+    EXPECT_EQ(reason(strict[1]), "here");
+
+    const auto overtaking = batch(poison_in_the_middle, false);
+    EXPECT_EQ(overtaking.size(), 3U);
+    EXPECT_TRUE(is_done(overtaking[2]));
+}
+
+TEST_F(HandlerBodyTest, ACallThatWouldHardlyEndInTimeIsNotBegun) {
+    const auto results = batch([&](Batch messages, BatchContext&) {
+        clock.advance(4s);  // of ten, for all of them together
+        if (messages.size() > 1) throw std::runtime_error{"no"};
+    });
+
+    EXPECT_EQ(results.size(), 1U) << "the others are tried again, uncounted";
+    EXPECT_TRUE(is_done(results[0]));
+}
+
+TEST_F(HandlerBodyTest, ABatchThatWasToldToStopIsNotCalledOneByOne) {
+    std::stop_source stop;
+    int calls = 0;
+    const auto results = batch(
+        [&](Batch, BatchContext&) {
+            ++calls;
+            stop.request_stop();
+            throw std::runtime_error{"cancelled"};
+        },
+        false, stop.get_token());
+
+    EXPECT_EQ(calls, 1);
+    ASSERT_EQ(results.size(), 3U);
+    EXPECT_EQ(reason(results[2]), "cancelled");
 }
 
 /// Answers as told.

@@ -116,7 +116,8 @@ std::vector<std::vector<runtime::Carrier>> Waybill::Parts::carriers() const {
             } else if (target.handler) {
                 carrier.body = runtime::single_body(target.handler);
             } else if (target.batch_handler) {
-                carrier.body = runtime::batch_body(target.batch_handler);
+                carrier.body =
+                    runtime::batch_body(target.batch_handler, box.options.lanes == Lanes::strict);
             } else {
                 carrier.body = runtime::inline_body(
                     target.inline_handler, *settings.store.inline_store(), target.local.target.key);

@@ -1,5 +1,6 @@
 #include "core/runtime/handler_body.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <typeinfo>
@@ -32,7 +33,8 @@ Fail failure_in_hand() {
         throw;
     } catch (const std::exception& error) {
         const std::string text = clean_text(error.what(), reason_bytes_max);
-        return {.reason = text.empty() ? thrown_type() : text};
+        return {.reason = text.empty() ? thrown_type() : text,
+                .permanent = dynamic_cast<const PermanentFailure*>(&error) != nullptr};
     } catch (...) {
         return {.reason = thrown_type()};
     }
@@ -69,42 +71,80 @@ private:
     Handler handler_;
 };
 
+bool is_done(const std::optional<DeliveryResult>& result) {
+    return result && std::holds_alternative<Done>(result->outcome);
+}
+
 class BatchBody final : public HandlerBody {
 public:
-    explicit BatchBody(BatchHandler handler) : handler_(std::move(handler)) {}
+    BatchBody(BatchHandler handler, bool strict) : handler_(std::move(handler)), strict_(strict) {}
 
     DeliveryResults call(const Delivery& delivery, const std::stop_token& stop,
                          Clock& clock) override {
+        try {
+            return together(delivery, stop, clock);
+        } catch (...) {
+            const Fail failure = failure_in_hand();
+            DeliveryResults results;
+            if (delivery.items.size() > 1) results = one_by_one(delivery, stop, clock);
+            // Nobody had a turn: it was told to stop, or the time was up.
+            if (results.empty()) results.assign(delivery.items.size(), DeliveryResult{failure});
+            return results;
+        }
+    }
+
+private:
+    DeliveryResults together(const Delivery& delivery, const std::stop_token& stop, Clock& clock) {
         const std::size_t count = delivery.items.size();
         std::vector<const Message*> messages;
         messages.reserve(count);
         for (const DeliveryItem& item : delivery.items) messages.push_back(item.message.get());
 
         BatchContext context{delivery, stop, clock};
-        try {
-            BatchOutcomes outcomes = handler_(messages, context);
-            if (outcomes.size() > count) return all(count, too_many(outcomes.size(), count));
-            DeliveryResults results(count);
-            for (std::size_t i = 0; i < outcomes.size(); ++i) {
-                if (outcomes[i]) results[i] = {cleaned(std::move(*outcomes[i]))};
-            }
-            return results;
-        } catch (...) {
-            return all(count, failure_in_hand());
+        BatchOutcomes outcomes = handler_(messages, context);
+        if (outcomes.size() > count) {
+            return DeliveryResults(count, DeliveryResult{too_many(outcomes.size(), count)});
         }
+        DeliveryResults results(count);
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            if (outcomes[i]) results[i] = {cleaned(std::move(*outcomes[i]))};
+        }
+        return results;
     }
 
-private:
+    /// Whose fault it was shows when each is called alone. A call that would hardly end before the
+    /// deadline is not begun: past it, those that went well would count as failed too.
+    DeliveryResults one_by_one(const Delivery& delivery, const std::stop_token& stop,
+                               Clock& clock) {
+        DeliveryResults results;
+        Duration longest{};
+        for (const DeliveryItem& item : delivery.items) {
+            const LocalTime begun = clock.now();
+            if (stop.stop_requested() || begun >= delivery.deadline ||
+                delivery.deadline - begun <= longest) {
+                break;
+            }
+            const Delivery alone{delivery.number, {item}, delivery.fence, delivery.deadline};
+            try {
+                results.push_back(together(alone, stop, clock).front());
+            } catch (...) {
+                results.emplace_back(DeliveryResult{failure_in_hand()});
+            }
+            longest = std::max(longest, clock.now() - begun);
+            const bool holds_its_lane = strict_ && !item.message->lane.empty();
+            if (holds_its_lane && !is_done(results.back())) break;
+        }
+        return results;
+    }
+
     static Fail too_many(std::size_t outcomes, std::size_t messages) {
         return {.reason = "the batch handler answered " + std::to_string(outcomes) +
                           " outcomes for " + std::to_string(messages) +
                           " messages; answer one per message, in their order"};
     }
-    static DeliveryResults all(std::size_t count, const Fail& failure) {
-        return DeliveryResults(count, DeliveryResult{failure});
-    }
 
     BatchHandler handler_;
+    const bool strict_;
 };
 
 class InlineBody final : public HandlerBody {
@@ -156,8 +196,8 @@ std::unique_ptr<HandlerBody> single_body(Handler handler) {
     return std::make_unique<SingleBody>(std::move(handler));
 }
 
-std::unique_ptr<HandlerBody> batch_body(BatchHandler handler) {
-    return std::make_unique<BatchBody>(std::move(handler));
+std::unique_ptr<HandlerBody> batch_body(BatchHandler handler, bool strict) {
+    return std::make_unique<BatchBody>(std::move(handler), strict);
 }
 
 std::unique_ptr<HandlerBody> inline_body(InlineHandler handler, InlineStore& store,

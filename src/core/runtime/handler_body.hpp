@@ -26,7 +26,9 @@ public:
 };
 
 std::unique_ptr<HandlerBody> single_body(Handler handler);
-std::unique_ptr<HandlerBody> batch_body(BatchHandler handler);
+/// When a whole batch throws, its items are called one by one; in `strict` lanes only up to the first
+/// that is not done.
+std::unique_ptr<HandlerBody> batch_body(BatchHandler handler, bool strict = false);
 /// `store` outlives the body.
 std::unique_ptr<HandlerBody> inline_body(InlineHandler handler, InlineStore& store,
                                          std::string target);
