@@ -263,6 +263,7 @@ TEST_P(Accepting, EveryByteReachesTheHandlerUnchanged) {
     sent.content_type = "application/octet-stream";
     sent.attributes = {
         {"quotes", "\"'`"}, {"brackets", "<>&{}[]"}, {"accents", "äéîøß 漢字 🙂"}};
+    sent.occurred_at = StoreTime{1'234'567'890'123'456us};
     sent.tenant = "ténant";
     sent.user = "üser";
     sent.correlation_id = "c\\or";
