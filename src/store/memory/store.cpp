@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "calls.hpp"
-#include "wake.hpp"
+#include "core/wake_list.hpp"
 #include "waybill/memory.hpp"
 #include "waybill/slot.hpp"
 #include "waybill/system.hpp"

@@ -171,6 +171,19 @@ Attempt attempt(const Entry& entry, const std::string& target, std::uint32_t num
             .error = error};
 }
 
+RowValue value_of(Entry entry) {
+    RowValue value{.message = *entry.message};
+    entry.message = nullptr;
+    value.entry = std::move(entry);
+    return value;
+}
+
+std::vector<RowValue> values_of(const std::vector<Entry>& entries) {
+    std::vector<RowValue> all;
+    for (const Entry& entry : entries) all.push_back(value_of(entry));
+    return all;
+}
+
 std::vector<Sequence> sequences(const std::vector<Entry>& entries) {
     std::vector<Sequence> all;
     for (const Entry& entry : entries) all.push_back(entry.sequence);

@@ -110,6 +110,14 @@ DeadLetter dead_letter(const Entry& entry, const std::string& target,
 Attempt attempt(const Entry& entry, const std::string& target, std::uint32_t number,
                 const std::string& error = "broken");
 
+/// A row with its message by value: two reads of one row are the same, whoever holds their messages.
+struct RowValue {
+    Entry entry{};
+    Message message{};
+    bool operator==(const RowValue&) const = default;
+};
+RowValue value_of(Entry entry);
+std::vector<RowValue> values_of(const std::vector<Entry>& entries);
 std::vector<Sequence> sequences(const std::vector<Entry>& entries);
 std::vector<std::string> bodies(const std::vector<Entry>& entries);
 Uuid id_of(int number);

@@ -96,7 +96,7 @@ TEST_P(StoreConformance, RepeatingARevivalIsHarmless) {
     const Entry once = only_row(host);
     host.settle({item});
 
-    EXPECT_EQ(only_row(host), once);
+    EXPECT_EQ(value_of(only_row(host)), value_of(once));
     EXPECT_THAT(targets_of(letters()), IsEmpty());
 }
 

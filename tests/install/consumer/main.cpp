@@ -1,18 +1,26 @@
 // A user's program, built against the installed tree and nothing else.
 
 #include <atomic>
+#include <string>
 
 #include <waybill/memory.hpp>
+#include <waybill/sqlite.hpp>
 #include <waybill/waybill.hpp>
 
-int main() {
+bool handles_one_message(waybill::StoreHandle store) {
     std::atomic<int> handled = 0;
-    waybill::Waybill app{{.store = waybill::memory::open()}};
+    waybill::Waybill app{{.store = std::move(store)}};
     app.inbox("orders").on("order.placed", "billing", [&](const waybill::Message& message) {
         handled += message.body == "order 1" ? 1 : 0;
     });
 
     app.append({.type = "order.placed", .body = "order 1"});
 
-    return app.run_until_idle() && handled == 1 ? 0 : 1;
+    return app.run_until_idle() && handled == 1;
+}
+
+int main(int, char** argv) {
+    const bool in_memory = handles_one_message(waybill::memory::open());
+    const bool in_a_file = handles_one_message(waybill::sqlite::open(std::string{argv[0]} + ".db"));
+    return in_memory && in_a_file ? 0 : 1;
 }

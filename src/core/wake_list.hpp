@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-namespace waybill::memory {
+namespace waybill {
 
 /// The connections that want to hear of new work.
 ///
@@ -32,4 +32,4 @@ private:
     std::map<const void*, std::function<void()>> callbacks_{};
 };
 
-}  // namespace waybill::memory
+}  // namespace waybill

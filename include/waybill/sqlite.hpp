@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "waybill/catalogue.hpp"
+#include "waybill/inline.hpp"
+#include "waybill/problems.hpp"
+#include "waybill/runtime.hpp"
+#include "waybill/store.hpp"
+#include "waybill/upkeep.hpp"
+
+/// The embedded store: one SQLite file, durable through crash and power loss, owned by one process at
+/// a time. It may be the file the application keeps its own tables in.
+namespace waybill::sqlite {
+
+/// How much is asked of the disk before something counts as stored.
+enum class Synchronous : std::uint8_t {
+    normal,  ///< a power cut may lose what was acknowledged: only with relaxed durability
+    full,    ///< every commit is on the disk
+    extra,   ///< the same, and the folder's entry of a journal that is deleted
+};
+
+struct Options {
+    Synchronous synchronous = Synchronous::full;
+    /// Partitions of a box that does not say otherwise. One process owns them all. 1 … 1,024.
+    std::uint32_t partitions = 1;
+    /// How long a call waits for the write lock, ours or SQLite's. 1 ms … 10 min.
+    Duration busy_timeout = std::chrono::seconds{5};
+    /// An inline handler holds the write lock: beyond this it fails and is rolled back. 1 ms … 10 min.
+    Duration inline_deadline = std::chrono::seconds{1};
+    /// The journal is copied into the file when it has this many pages. 100 … 1,000,000.
+    std::uint32_t checkpoint_pages = 4'000;
+
+    bool operator==(const Options&) const = default;
+};
+
+Problems check(const Options& options);
+
+/// One way into a store in a SQLite file. Several instances of one process each have their own.
+///
+/// Inline handlers get the `sqlite3*` of their transaction.
+///
+/// Thread safety: any call from any thread. A wake callback runs on the thread that committed or on
+///                the store's own: it signals and does not call the store.
+/// Lifetime:      the file is ours until the last connection is gone; the clock outlives them all.
+///                Once the destructor has returned, its wake callback is not called again.
+/// Errors:        StoreError. A full disk or a read-only file refuses writes and reads go on; a damaged
+///                file and a disk that does not confirm a write are for a person.
+class SqliteStore : public Store, public Catalogue, public Upkeep, public InlineStore {
+public:
+    /// Another connection to the same file, in this process.
+    virtual std::unique_ptr<SqliteStore> connect() = 0;
+
+    /// Everything SQLite finds wrong with the file; empty: sound. Reads all of it.
+    virtual Problems integrity_check() = 0;
+    /// Copies the file as it is now, while others go on writing. `path` must not exist yet. The copy
+    /// is another timeline: nothing that was decided on this one counts there.
+    virtual void backup(const std::string& path) = 0;
+};
+
+/// Opens or creates `path`, whose time is `clock.wall()`. Throws ConfigError for options and StoreError
+/// for the file; one that another process has open is refused, with its name.
+std::unique_ptr<SqliteStore> open(const std::string& path, Clock& clock,
+                                  const Options& options = {});
+/// The same on this host's own clock.
+std::unique_ptr<SqliteStore> open(const std::string& path, const Options& options = {});
+
+}  // namespace waybill::sqlite

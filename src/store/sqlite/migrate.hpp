@@ -1,0 +1,12 @@
+#pragma once
+
+#include "boxes.hpp"
+
+namespace waybill::sqlite {
+
+/// Brings the schema to this version, in one transaction: two hosts that do it at once do it once.
+/// A newer schema is left alone: versions that run side by side only ever add to it.
+/// Throws StoreError(give_up) when a migration that was applied is not the one we know.
+void migrate(Session& writer, StoreTime now);
+
+}  // namespace waybill::sqlite
