@@ -14,7 +14,7 @@ struct Row {
 };
 
 /// Extended codes first where they differ from their family.
-constexpr std::array<Row, 21> table{{
+constexpr std::array<Row, 22> table{{
     {SQLITE_IOERR_FSYNC, Reaction::find_out,
      "the disk did not confirm a write; check it, then restart the process"},
     {SQLITE_IOERR_DIR_FSYNC, Reaction::find_out,
@@ -23,6 +23,9 @@ constexpr std::array<Row, 21> table{{
      "the file was moved or replaced while it was open; restart the process on the right one"},
     {SQLITE_READONLY_DIRECTORY, Reaction::back_off,
      "the folder must be writable too: SQLite keeps its journal there"},
+    {SQLITE_BUSY_SNAPSHOT, Reaction::retry,
+     "somebody else has written since this transaction began to read: roll it back and repeat it, "
+     "and begin it with BEGIN IMMEDIATE"},
     {SQLITE_IOERR, Reaction::back_off, "the disk or the file system failed; see the system's log"},
     {SQLITE_FULL, Reaction::back_off, "make room; what was refused can be tried again then"},
     {SQLITE_READONLY, Reaction::back_off,

@@ -1,0 +1,89 @@
+-- What people ask and order, and housekeeping, by name.
+
+-- ---- people ---------------------------------------------------------------------------------------
+
+-- name: letters_of_message
+select m.id, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at, d.number,
+    d.message
+from waybill_dead d join waybill_message m on m.sequence = d.message
+where d.message = ?1 order by d.target;
+
+-- name: letters_after
+select m.id, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at, d.number,
+    d.message
+from waybill_dead d join waybill_message m on m.sequence = d.message
+where d.number > ?1 and d.at >= ?2 and d.at < ?3 order by d.number;
+
+-- name: attempts_of_message
+select target, requeues, number, result, at, took, error from waybill_attempt
+where message = ?1 order by at, target, requeues, number;
+
+-- name: messages_before
+-- Newest first. What wildcards and states ask is looked at row by row; the body comes when the rest fits.
+select sequence, partition, appended_at, type, source, tenant from waybill_message
+where sequence < ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence desc;
+
+-- name: insert_requeued
+insert into waybill_open (partition, sequence, id, lane, due, message, requeues, only_targets)
+values (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7);
+
+-- name: insert_command
+insert into waybill_command (partition, kind, message, sequence, target)
+values (?1, ?2, ?3, ?4, ?5);
+
+-- name: halted_row
+-- A sequence is unique in the store, so whoever knows it need not know its partition.
+select o.partition, o.id from waybill_partition p
+join waybill_open o on o.partition = p.id and o.parked in (0, 1) and o.sequence = ?1
+where o.halted = 1;
+
+-- name: command_answer
+select id, partition, carried_out, text from waybill_command where id = ?1 and answered = 1;
+
+-- ---- upkeep ---------------------------------------------------------------------------------------
+
+-- name: expired_messages
+select at, message from waybill_finished
+where box = ?1 and held = 0 and at <= ?2 order by at, message limit ?3;
+
+-- name: delete_finished
+delete from waybill_finished where box = ?1 and held = 0 and at = ?2 and message = ?3;
+
+-- name: expired_letters
+-- Not the letter a halted lane stands at: without it nobody could requeue its head.
+select d.message, d.target from waybill_dead d join waybill_message m on m.sequence = d.message
+where d.box = ?1 and d.at <= ?2 and not exists (
+    select 1 from waybill_open o where o.partition = m.partition and o.parked in (0, 1)
+        and o.sequence = d.sequence and o.halted = 1)
+order by d.at, d.number limit ?3;
+
+-- name: expired_attempts
+select message, target, requeues, number from waybill_attempt
+where box = ?1 and at <= ?2 order by at limit ?3;
+
+-- name: delete_attempt
+delete from waybill_attempt
+where message = ?1 and target = ?2 and requeues = ?3 and number = ?4;
+
+-- name: expired_dedup
+select scope, key from waybill_dedup where until <= ?1 order by until limit ?2;
+
+-- name: count_open
+select count(*) filter (where parked = 0), count(*) filter (where parked = 1) from waybill_open;
+
+-- name: count_dead
+select count(*) from waybill_dead;
+
+-- name: oldest_open
+-- The first of each partition whose time has come.
+select min(m.appended_at) from waybill_partition p
+join waybill_message m on m.sequence = (
+    select coalesce(o.message, o.sequence) from waybill_open o
+    where o.partition = p.id and o.parked = 0 and o.due <= ?1 order by o.sequence limit 1);
+
+-- name: integrity_check
+pragma integrity_check(100);
+
+-- name: new_generation
+-- A copy is another timeline: tokens of this one prove nothing there.
+update waybill_store set generation = ?1;
