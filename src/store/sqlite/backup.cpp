@@ -45,9 +45,15 @@ void copy_pages(Session& from, const std::string& path) {
 
 Problems integrity_check(Database& db) {
     Problems problems;
-    Rows rows = db.query(sql::integrity_check);
-    while (rows.next()) {
-        if (rows.text(0) != "ok") problems.push_back(rows.string(0));
+    try {
+        Rows rows = db.query(sql::integrity_check);
+        while (rows.next()) {
+            if (rows.text(0) != "ok") problems.push_back(rows.string(0));
+        }
+    } catch (const StoreError& error) {
+        // Some damage ends the check itself.
+        if (error.reaction() != Reaction::give_up) throw;
+        problems.push_back(error.what());
     }
     return problems;
 }

@@ -9,14 +9,17 @@ namespace {
 
 /// Between two looks at whether somebody else committed. A look costs a few microseconds.
 constexpr Duration kLook = std::chrono::milliseconds{2};
-constexpr int kStretchMax = 64;
+/// Whoever commits so many times the limit beyond it copies the journal at once: the keeper's thread
+/// does not keep up.
+constexpr int kUrgent = 4;
 
 }  // namespace
 
 Keeper::Keeper(Shared& shared)
     : shared_(shared),
       session_(open_session(shared.path, Role::keeper, shared.options)),
-      copy_at_(static_cast<int>(shared.options.checkpoint_pages)),
+      usual_pages_(static_cast<int>(shared.options.checkpoint_pages)),
+      next_copy_at_(usual_pages_),
       thread_("waybill keeper", [this](Start) { look_after(); }) {
     shared_.queue.exclusive([this](Session& writer) {
         listen(writer);
@@ -56,9 +59,18 @@ void Keeper::look_after() {
 }
 
 void Keeper::after_commit(Session& writer) {
-    listen(writer);
-    if (journal_pages_.load(std::memory_order_relaxed) < copy_at_.load(std::memory_order_relaxed)) {
-        return;
+    try {
+        listen(writer);
+        const int pages = journal_pages();
+        // It began anew: everything in it had been copied, and no reader needed it.
+        if (pages < next_copy_at_ - usual_pages_) next_copy_at_ = usual_pages_;
+        if (pages < next_copy_at_) return;
+        if (pages >= next_copy_at_ + kUrgent * usual_pages_) {
+            copy_under_write_lock(writer);
+            return;
+        }
+    } catch (const StoreError&) {
+        return;  // What was committed stays committed.
     }
     const std::lock_guard lock{mutex_};
     copy_is_due_ = true;
@@ -88,11 +100,8 @@ void Keeper::copy_under_write_lock(Session& writer) {
     sqlite3_wal_checkpoint_v2(session_->db.handle(), "main", SQLITE_CHECKPOINT_PASSIVE, &pages,
                               &copied);
     writer.db.execute(sql::rollback);
-    // What a reader still needs stays in the journal. Trying again at every commit would help nobody.
-    const int usual = static_cast<int>(shared_.options.checkpoint_pages);
-    const int now = copy_at_.load(std::memory_order_relaxed);
-    copy_at_ =
-        copied >= pages ? usual : std::min(std::max(now, pages) + usual, usual * kStretchMax);
+    // What a reader still needs stays in the journal, and trying again at every commit would not help.
+    next_copy_at_ = pages + usual_pages_;
 }
 
 }  // namespace waybill::sqlite

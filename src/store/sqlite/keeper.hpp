@@ -25,6 +25,9 @@ public:
     Keeper(const Keeper&) = delete;
     Keeper& operator=(const Keeper&) = delete;
 
+    /// As of the last commit of ours.
+    int journal_pages() const { return journal_pages_.load(std::memory_order_relaxed); }
+
 private:
     struct Start {};
 
@@ -41,8 +44,9 @@ private:
     std::int64_t seen_version_ = -1;
     /// Pages in the journal when it was last looked at; written by the writer's hook.
     std::atomic<int> journal_pages_{0};
-    /// The next copy is due at so many: more than usual while a reader holds the journal.
-    std::atomic<int> copy_at_;
+    const int usual_pages_;
+    /// The next copy is due when it has so many. Only for who has the writer.
+    int next_copy_at_;
 
     std::mutex mutex_{};  ///< guards the two below
     bool is_stopping_ = false;

@@ -56,7 +56,11 @@ std::unique_ptr<Session> open_session(const std::string& path, Role role, const 
     db.pragma(synchronous_pragma(options.synchronous));
     db.pragma("pragma temp_store = memory");
     db.pragma("pragma trusted_schema = off");
-    if (role == Role::writer) db.pragma("pragma cache_size = -16384");
+    if (role == Role::writer) {
+        db.pragma("pragma cache_size = -16384");
+        // What a long reader made of the journal is given back when it begins anew.
+        db.pragma("pragma journal_size_limit = 67108864");
+    }
     if (role == Role::reader) db.pragma("pragma query_only = on");
     return session;
 }
@@ -69,6 +73,11 @@ Shared::Shared(const std::string& the_path, Clock& the_clock, const Options& the
       writer_(open_session(path, Role::writer, options)),
       queue(*writer_, {.patience = options.busy_timeout}),
       keeper_(*this) {}
+
+std::string Shared::description() const {
+    return "sqlite " + std::string{sqlite3_libversion()} + ", " + path + ", " +
+           std::to_string(keeper_.journal_pages()) + " pages in the journal";
+}
 
 Session& Shared::handler_session() {
     if (!handler_) handler_ = open_session(path, Role::handler, options);

@@ -28,6 +28,8 @@ public:
     Shared(const std::string& path, Clock& clock, const Options& options);
 
     StoreTime now() { return clock.wall(); }
+    /// For people: what this is.
+    std::string description() const;
     std::unique_ptr<Session> open_reader() { return open_session(path, Role::reader, options); }
 
     const Options options;

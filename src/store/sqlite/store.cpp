@@ -6,8 +6,8 @@
 #include "calls.hpp"
 #include "inline.hpp"
 #include "migrate.hpp"
+#include "settings.hpp"
 #include "shared.hpp"
-#include "waybill/slot.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::sqlite {
@@ -142,9 +142,14 @@ public:
             [&](Session& s, StoreTime now) { return sqlite::sweep(s, now, boxes, rows_max); });
     }
     StoreHealth health() override {
-        return asks_.ask([&](Session& s) { return sqlite::health(s.db, shared_->now()); });
+        StoreHealth health =
+            asks_.ask([&](Session& s) { return sqlite::health(s.db, shared_->now()); });
+        const std::string trouble = shared_->queue.trouble();
+        health.reachable = trouble.empty();
+        health.text = trouble.empty() ? shared_->description() : trouble;
+        return health;
     }
-    Problems check_settings() override;
+    Problems check_settings() override { return sqlite::check_settings(*shared_); }
 
     // InlineStore
     InlineResult run_inline(const InlineRequest& request,
@@ -190,37 +195,7 @@ BeatReply Connection::beat(const InstanceState& state) {
         [&](Session& s) { return sqlite::beat(s, shared_->now(), state, shared_->instances); });
 }
 
-Problems Connection::check_settings() {
-    Problems problems;
-    if (shared_->options.synchronous == Synchronous::normal) {
-        problems.push_back(
-            "sqlite " + shared_->path +
-            ": synchronous is NORMAL, so a power cut may lose what was acknowledged; use FULL");
-    }
-    return problems;
-}
-
 }  // namespace
-
-Problems check(const Options& options) {
-    Problems problems;
-    const auto bounded = [&](const char* name, Duration value) {
-        if (value >= std::chrono::milliseconds{1} && value <= std::chrono::minutes{10}) return;
-        problems.push_back(std::string{"sqlite store: "} + name +
-                           " is out of bounds; use 1 ms … 10 min");
-    };
-    if (options.partitions < 1 || options.partitions > slot_count) {
-        problems.push_back("sqlite store: partitions is " + std::to_string(options.partitions) +
-                           "; choose 1 to 1,024");
-    }
-    bounded("busy_timeout", options.busy_timeout);
-    bounded("inline_deadline", options.inline_deadline);
-    if (options.checkpoint_pages < 100 || options.checkpoint_pages > 1'000'000) {
-        problems.push_back("sqlite store: checkpoint_pages is " +
-                           std::to_string(options.checkpoint_pages) + "; choose 100 to 1,000,000");
-    }
-    return problems;
-}
 
 std::unique_ptr<SqliteStore> open(const std::string& path, Clock& clock, const Options& options) {
     if (Problems problems = check(options); !problems.empty()) {

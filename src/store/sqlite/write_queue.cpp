@@ -83,19 +83,24 @@ WriteQueue::Round WriteQueue::next_round() {
 
 void WriteQueue::carry_out(Round& round) {
     if (round.front()->is_exclusive) {
-        Ticket& ticket = *round.front();
-        try {
-            must_be_sound();
-            ticket.work(writer_);
-        } catch (...) {
-            ticket.error = std::current_exception();
-        }
-        return;
-    }
-    if (round.size() == 1) {
+        carry_out_exclusive(*round.front());
+    } else if (round.size() == 1) {
         carry_out_alone(*round.front());
     } else {
         carry_out_together(round);
+    }
+}
+
+void WriteQueue::carry_out_exclusive(Ticket& ticket) {
+    try {
+        must_be_sound();
+        ticket.work(writer_);
+    } catch (const StoreError& error) {
+        is_broken_ = is_broken_ || error.reaction() == Reaction::find_out;
+        ticket.error = std::current_exception();
+        note(ticket.error);
+    } catch (...) {
+        ticket.error = std::current_exception();
     }
 }
 
@@ -108,6 +113,7 @@ void WriteQueue::carry_out_alone(Ticket& ticket) {
         commit();
     } catch (...) {
         ticket.error = std::current_exception();
+        note(ticket.error);
         abandon();
     }
 }
@@ -123,9 +129,11 @@ void WriteQueue::carry_out_together(Round& round) {
             return;
         }
     } catch (...) {
+        const std::exception_ptr error = std::current_exception();
+        note(error);
         abandon();
         for (Ticket* ticket : round) {
-            if (!ticket->error) ticket->error = std::current_exception();
+            if (!ticket->error) ticket->error = error;
         }
         return;
     }
@@ -156,8 +164,12 @@ void WriteQueue::commit() {
         writer_.db.execute(sql::commit);
     } catch (const StoreError& error) {
         // The frames may be on the disk or not, and so may those of whatever follows them.
-        if (error.reaction() == Reaction::find_out) broken_ = error.what();
+        is_broken_ = error.reaction() == Reaction::find_out;
         throw;
+    }
+    {
+        const std::lock_guard lock{mutex_};
+        trouble_.clear();
     }
     if (hook_) hook_(writer_);
 }
@@ -168,17 +180,43 @@ void WriteQueue::abandon() {
     if (!writer_.db.in_transaction()) return;
     try {
         writer_.db.execute(sql::rollback);
-    } catch (const StoreError& error) {
-        broken_ = error.what();
+    } catch (...) {
+        is_broken_ = true;
+        note(std::current_exception());
     }
 }
 
 void WriteQueue::must_be_sound() const {
-    if (broken_.empty()) return;
+    if (!is_broken_) return;
     throw StoreError{Reaction::give_up,
                      "sqlite store: nothing is written since the disk failed; restart the process "
                      "when it is sound again. What happened: " +
-                         broken_};
+                         trouble()};
+}
+
+std::size_t WriteQueue::waiting() const {
+    const std::lock_guard lock{mutex_};
+    return waiting_.size();
+}
+
+std::string WriteQueue::trouble() const {
+    const std::lock_guard lock{mutex_};
+    return trouble_;
+}
+
+void WriteQueue::note(const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const StoreError& error) {
+        const bool is_works_own = error.reaction() == Reaction::bad_data;
+        const bool is_passing = error.reaction() == Reaction::retry;
+        if (is_works_own || is_passing) return;
+        const std::lock_guard lock{mutex_};
+        // The first cause says more than what follows from it.
+        if (trouble_.empty()) trouble_ = error.what();
+    } catch (...) {
+        // Somebody's work threw something of its own.
+    }
 }
 
 }  // namespace waybill::sqlite

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "boxes.hpp"
+#include "waybill/store.hpp"
 
 namespace waybill::sqlite {
 
@@ -56,6 +57,12 @@ public:
     /// The same if nobody is there or waits; otherwise nothing, and false.
     bool exclusive_if_idle(const std::function<void(Session&)>& work);
 
+    /// How many wait for their turn now.
+    std::size_t waiting() const;
+    /// Why the last transaction could not be written; empty when it could. Only the store's own trouble
+    /// counts, not what was wrong with somebody's work.
+    std::string trouble() const;
+
     /// After each transaction, on the thread that committed it, before anybody is told.
     void on_commit(std::function<void(Session&)> hook) { hook_ = std::move(hook); }
 
@@ -82,17 +89,20 @@ private:
     void carry_out_alone(Ticket& ticket);
     /// False: the whole transaction is gone with it.
     bool carry_out_inside(Ticket& ticket);
+    void carry_out_exclusive(Ticket& ticket);
     void commit();
     void abandon();
     void must_be_sound() const;
+    void note(const std::exception_ptr& failure);
 
     Session& writer_;
     const Limits limits_;
     std::function<void(Session&)> hook_{};
-    /// Why nothing may be written any more. Touched only by who leads.
-    std::string broken_{};
+    /// Nothing may be written any more. Touched only by who leads.
+    bool is_broken_ = false;
 
-    std::mutex mutex_{};  ///< guards everything below, and the tickets that wait
+    mutable std::mutex mutex_{};  ///< guards everything below, and the tickets that wait
+    std::string trouble_{};
     std::deque<Ticket*> waiting_{};
     bool is_busy_ = false;
     std::thread::id leader_{};

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "shared.hpp"
+#include "waybill/problems.hpp"
+
+namespace waybill::sqlite {
+
+/// What of the file, its place and our connections to it breaks a promise.
+Problems check_settings(Shared& shared);
+
+}  // namespace waybill::sqlite

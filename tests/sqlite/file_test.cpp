@@ -1,0 +1,328 @@
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "sqlite/child_process.hpp"
+#include "sqlite/fixture.hpp"
+#include "sqlite/own_connection.hpp"
+#include "support/background.hpp"
+#include "support/gate.hpp"
+
+namespace waybill::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class SqliteFile : public testing::Test {
+protected:
+    /// Writes over part of the file, where there is something.
+    void damage(std::uint64_t from, std::uint64_t bytes) {
+        std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+        file.seekp(static_cast<std::streamoff>(from));
+        file << std::string(bytes, '\xA5');
+    }
+
+    TemporaryFolder folder;
+    std::string path = folder.file("orders.db");
+};
+
+TEST_F(SqliteFile, WhatWasAppendedIsThereAfterARestart) {
+    Sequence first = 0;
+    {
+        OpenedStore opened{path};
+        first = opened.append(1).sequence;
+    }
+
+    OpenedStore again{path};
+    again.take();
+
+    ASSERT_EQ(again.scan().size(), 1U);
+    EXPECT_EQ(again.scan()[0].sequence, first);
+    EXPECT_EQ(again.append(1).status, AppendResult::Status::duplicate);
+}
+
+TEST_F(SqliteFile, ASequenceIsNotIssuedAgainAfterARestart) {
+    Sequence newest = 0;
+    {
+        OpenedStore opened{path};
+        newest = opened.append(1).sequence;
+        opened.take();
+        Settlement gone{.partition = opened.fence().partition,
+                        .sequence = newest,
+                        .message = OpenedStore::order(1).message->id,
+                        .finish = true,
+                        .drop_message = true};
+        opened.store->settle({.fences = {opened.fence()}, .items = {gone}});
+        EXPECT_FALSE(opened.has(1));
+    }
+
+    EXPECT_GT(OpenedStore{path}.append(2).sequence, newest);
+}
+
+TEST_F(SqliteFile, APreviousProcessThatDidNotGiveBackEndedUncleanly) {
+    {
+        OpenedStore opened{path};
+        opened.take();
+    }
+
+    OpenedStore again{path};
+    const InstanceState self{.incarnation = {{2}}, .boxes = {"orders"}};
+    const PartitionState seen = again.store->beat(self).partitions.at(0);
+    const TakeRequest wanted{seen.id, seen.token};
+    const Taken taken = again.store->take(self.incarnation, {&wanted, 1}).at(0);
+
+    EXPECT_EQ(seen.state, PartitionState::Owner::dead);
+    EXPECT_TRUE(taken.unclean);
+    EXPECT_EQ(taken.unclean_ends, 1U);
+}
+
+TEST_F(SqliteFile, AnInstanceThatWasStoppingDidNotEndUncleanly) {
+    {
+        OpenedStore opened{path};
+        opened.take();
+        opened.store->beat({.incarnation = {{1}}, .stopping = true, .boxes = {"orders"}});
+    }
+
+    OpenedStore again{path};
+    const InstanceState self{.incarnation = {{2}}, .boxes = {"orders"}};
+    const PartitionState seen = again.store->beat(self).partitions.at(0);
+    const TakeRequest wanted{seen.id, seen.token};
+
+    EXPECT_FALSE(again.store->take(self.incarnation, {&wanted, 1}).at(0).unclean);
+}
+
+TEST_F(SqliteFile, ASecondProcessIsToldWhoOwnsTheFile) {
+    ChildProcess owner{[this](const ChildProcess::Say& say) {
+        auto* opened = new OpenedStore{path};
+        opened->store->beat({.incarnation = {{1}}, .name = "billing-1", .boxes = {"orders"}});
+        say("ready");
+    }};
+    ASSERT_EQ(owner.hear(), "ready");
+
+    const StoreError error = error_of([&] { sqlite::open(path); });
+
+    EXPECT_EQ(error.reaction(), Reaction::back_off);
+    EXPECT_THAT(error.what(), HasSubstr("process " + std::to_string(owner.pid())));
+    EXPECT_THAT(error.what(), HasSubstr("\"billing-1\""));
+    EXPECT_THAT(error.what(), HasSubstr(path));
+}
+
+TEST_F(SqliteFile, TheFileOfAKilledProcessIsFreeAtOnceWithAllItHadAcknowledged) {
+    ChildProcess owner{[this](const ChildProcess::Say& say) {
+        auto* opened = new OpenedStore{path};
+        for (int number = 1; number <= 20; ++number) opened->append(number);
+        say("appended");
+    }};
+    ASSERT_EQ(owner.hear(), "appended");
+
+    owner.kill();
+
+    OpenedStore mine{path};
+    mine.take();
+    EXPECT_EQ(mine.scan().size(), 20U);
+    EXPECT_THAT(mine.store->integrity_check(), IsEmpty());
+}
+
+TEST_F(SqliteFile, OpeningItTwiceInOneProcessPointsToConnect) {
+    OpenedStore opened{path};
+
+    const StoreError error = error_of([&] { sqlite::open(path); });
+
+    EXPECT_THAT(error.what(), HasSubstr("by this process"));
+    EXPECT_THAT(error.what(), HasSubstr("connect()"));
+}
+
+TEST_F(SqliteFile, ALinkToTheFileIsTheSameFile) {
+    OpenedStore opened{path};
+    fs::create_symlink(path, folder.file("link.db"));
+
+    EXPECT_THAT(error_of([&] { sqlite::open(folder.file("link.db")); }).what(),
+                HasSubstr("in use"));
+}
+
+TEST_F(SqliteFile, AFolderThatDoesNotExistIsNamed) {
+    const StoreError error = error_of([&] { sqlite::open(folder.file("nowhere/orders.db")); });
+
+    EXPECT_EQ(error.reaction(), Reaction::give_up);
+    EXPECT_THAT(error.what(), HasSubstr("nowhere/orders.db"));
+    EXPECT_THAT(error.what(), HasSubstr("writable"));
+}
+
+/// What a user that may only read is told, whoever runs the tests.
+std::string told_to_a_reader(const std::string& path) {
+    ChildProcess reader{[path](const ChildProcess::Say& say) {
+        constexpr uid_t nobody = 65534;
+        if (::geteuid() == 0 && (::setgid(nobody) != 0 || ::setuid(nobody) != 0)) ::_exit(1);
+        try {
+            sqlite::open(path);
+            say("it was opened");
+        } catch (const StoreError& error) {
+            say(error.what());
+        }
+    }};
+    return reader.hear();
+}
+
+TEST_F(SqliteFile, AFolderThatMayOnlyBeReadIsReportedAsSuch) {
+    { const OpenedStore opened{path}; }
+    fs::remove(path + "-owner");
+    fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec |
+                                       fs::perms::others_read | fs::perms::others_exec);
+
+    const std::string told = told_to_a_reader(path);
+    fs::permissions(folder.path(), fs::perms::owner_all);
+
+    EXPECT_THAT(told, HasSubstr("Permission denied"));
+    EXPECT_THAT(told, HasSubstr("must exist and be writable"));
+}
+
+TEST_F(SqliteFile, AFileThatMayOnlyBeReadIsReportedAsSuch) {
+    { const OpenedStore opened{path}; }
+    fs::permissions(folder.path(), fs::perms::all);
+    fs::permissions(path + "-owner", fs::perms::all);
+    fs::permissions(path, fs::perms::owner_read | fs::perms::others_read);
+
+    const std::string told = told_to_a_reader(path);
+
+    EXPECT_THAT(told, HasSubstr("read-only"));
+    EXPECT_THAT(told, HasSubstr("writable for this user"));
+}
+
+TEST_F(SqliteFile, AFileThatIsNoDatabaseIsRefused) {
+    std::ofstream{path} << std::string(5'000, 'x');
+
+    const StoreError error = error_of([&] { sqlite::open(path); });
+
+    EXPECT_EQ(error.reaction(), Reaction::give_up);
+    EXPECT_THAT(error.what(), HasSubstr("no SQLite database"));
+    EXPECT_EQ(fs::file_size(path), 5'000U) << "it is not ours to change";
+}
+
+TEST_F(SqliteFile, ADamagedFileIsReportedAndWhatIsSoundCanStillBeRead) {
+    {
+        OpenedStore opened{path};
+        for (int number = 1; number <= 400; ++number) opened.append(number, 1'000);
+    }
+    const std::uint64_t bytes = fs::file_size(path);
+    damage(bytes / 2, 40'000);
+
+    OpenedStore again{path};
+    int sound = 0;
+    std::string told;
+    for (int number = 1; number <= 400; ++number) {
+        try {
+            sound += again.has(number) ? 1 : 0;
+        } catch (const StoreError& error) {
+            EXPECT_EQ(error.reaction(), Reaction::give_up);
+            told = error.what();
+        }
+    }
+
+    EXPECT_THAT(again.store->integrity_check(), Not(IsEmpty()));
+    EXPECT_THAT(told, HasSubstr("damaged"));
+    EXPECT_THAT(told, HasSubstr("restore a backup"));
+    EXPECT_GT(sound, 100);
+    EXPECT_LT(sound, 400);
+}
+
+TEST_F(SqliteFile, ABackupIsWholeAndAnotherTimeline) {
+    OpenedStore opened{path};
+    for (int number = 1; number <= 50; ++number) opened.append(number);
+
+    opened.store->backup(folder.file("copy.db"));
+    opened.append(51);
+
+    OpenedStore copy{folder.file("copy.db")};
+    copy.take();
+    opened.take();
+    EXPECT_EQ(copy.scan().size(), 50U);
+    EXPECT_NE(copy.fence().token.generation, opened.fence().token.generation);
+    EXPECT_THAT(copy.store->integrity_check(), IsEmpty());
+}
+
+TEST_F(SqliteFile, ABackupBesideWritersHasEverythingAcknowledgedBeforeIt) {
+    OpenedStore opened{path};
+    for (int number = 1; number <= 20; ++number) opened.append(number);
+    Gate under_way;
+    Background writer{[&](const std::stop_token& stop) {
+        for (int number = 100; !stop.stop_requested(); ++number) {
+            opened.append(number);
+            if (number == 120) under_way.open();
+        }
+    }};
+    under_way.pass();
+
+    opened.store->backup(folder.file("copy.db"));
+    writer.stop();
+    writer.join();
+
+    OpenedStore copy{folder.file("copy.db")};
+    for (int number = 1; number <= 20; ++number) EXPECT_TRUE(copy.has(number));
+    for (int number = 100; number <= 120; ++number) EXPECT_TRUE(copy.has(number));
+    EXPECT_THAT(copy.store->integrity_check(), IsEmpty());
+}
+
+TEST_F(SqliteFile, ABackupNeverWritesOverAFileAndLeavesNoHalfOne) {
+    OpenedStore opened{path};
+    std::ofstream{folder.file("precious")} << "mine";
+
+    const StoreError there = error_of([&] { opened.store->backup(folder.file("precious")); });
+    const StoreError nowhere = error_of([&] { opened.store->backup(folder.file("no/copy.db")); });
+
+    EXPECT_THAT(there.what(), HasSubstr("exists"));
+    EXPECT_THAT(nowhere.what(), HasSubstr("no/copy.db"));
+    EXPECT_EQ(fs::file_size(folder.file("precious")), 4U);
+}
+
+TEST_F(SqliteFile, SettingsThatBreakAPromiseAreNamed) {
+    const OpenedStore opened{path, {.synchronous = sqlite::Synchronous::normal}};
+
+    const Problems problems = opened.store->check_settings();
+
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_THAT(problems[0], HasSubstr("power cut"));
+}
+
+TEST_F(SqliteFile, OptionsOutOfBoundsAreRefusedAllAtOnce) {
+    const Problems problems = check(sqlite::Options{
+        .partitions = 0, .busy_timeout = 0ms, .inline_deadline = 1h, .checkpoint_pages = 1});
+
+    EXPECT_EQ(problems.size(), 4U);
+    EXPECT_THROW(sqlite::open(path, {.partitions = 2'000}), ConfigError);
+    EXPECT_THROW(sqlite::open(":memory:"), ConfigError);
+    EXPECT_TRUE(check(sqlite::Options{}).empty());
+}
+
+TEST_F(SqliteFile, AMigrationThatWasAppliedWithAnotherTextIsRefused) {
+    { const OpenedStore opened{path}; }
+    OwnConnection{path}.run("update waybill_migration set checksum = 'other'");
+
+    const StoreError error = error_of([&] { OpenedStore{path}; });
+
+    EXPECT_EQ(error.reaction(), Reaction::give_up);
+    EXPECT_THAT(error.what(), HasSubstr("migration 1 (tables)"));
+}
+
+TEST_F(SqliteFile, ANewerSchemaIsLeftAlone) {
+    { const OpenedStore opened{path}; }
+    OwnConnection{path}.run("insert into waybill_migration values (999, 'later', 'x', 0)");
+
+    OpenedStore again{path};
+
+    EXPECT_EQ(again.append(1).status, AppendResult::Status::fresh);
+}
+
+TEST_F(SqliteFile, BeforeItsTablesAreMadeAFileSaysWhatToDo) {
+    const auto store = sqlite::open(path);
+
+    const StoreError error = error_of([&] { store->read({}); });
+
+    EXPECT_THAT(error.what(), HasSubstr("migrate()"));
+}
+
+}  // namespace
+}  // namespace waybill::test
