@@ -40,8 +40,9 @@ struct Event {
         beat_failed,
         behind,  ///< a chain of a partition left memory and catches up from the store
         caught_up,
-        reconciled,  ///< a row that should have been known and was not: must never happen
-        resigned,    ///< too many abandoned threads: this instance gives up
+        reconciled,   ///< a row that should have been known and was not: must never happen
+        resigned,     ///< too many abandoned threads: this instance gives up
+        hook_failed,  ///< a stop hook threw (text: what); heard on the thread that stops
         stopped,
     };
     Kind kind{};

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -12,11 +13,14 @@
 
 #include "waybill/append.hpp"
 #include "waybill/box.hpp"
+#include "waybill/dead_letters.hpp"
 #include "waybill/executor.hpp"
 #include "waybill/handler.hpp"
 #include "waybill/health.hpp"
 #include "waybill/message.hpp"
 #include "waybill/observer.hpp"
+#include "waybill/retention.hpp"
+#include "waybill/runtime.hpp"
 #include "waybill/store_handle.hpp"
 #include "waybill/target.hpp"
 
@@ -46,6 +50,14 @@ struct Settings {
     bool migrate = true;
     /// Run on store settings that break a promise; health() says so.
     bool relaxed_durability = false;
+    /// Deletes in the background what the boxes no longer keep.
+    SweepOptions sweep{};
+    /// Off: nothing happens by itself. Store calls and handlers run one after the other on the thread
+    /// that calls step(), run_once() or one of the waiting functions.
+    bool background = true;
+    /// Null: this host's own. One of yours outlives the application; if it can stand still, switch
+    /// `background` off.
+    Clock* clock = nullptr;
 };
 
 /// How one target of a box is run.
@@ -74,6 +86,15 @@ struct On {
 class Waybill;
 
 /// A box while it is being described. A handle: copies mean the same box.
+///
+/// How messages come to a handler is the box's `lanes` and the way it is registered:
+///
+/// |                           | on()                         | on_batch()                          |
+/// |---------------------------|------------------------------|-------------------------------------|
+/// | Lanes::none, or no lane   | one by one, side by side     | up to batch_max of one type         |
+/// | Lanes::strict, with lane  | FIFO: one by one per lane    | FIFO: per lane, runs of equal type  |
+///
+/// Lanes::exclusive is as strict, except that a failed message may be overtaken while it backs off.
 class Box {
 public:
     /// Messages whose type matches (`*` is a wildcard) go to `handler` as the target `key`: the key
@@ -116,7 +137,8 @@ private:
 ///
 /// Thread safety: boxes, targets and observers are described by one thread while nothing runs;
 ///                append, status, health, wait_idle and stop from any thread, but not from an
-///                observer. Handlers run on threads of their own and may append.
+///                observer. Handlers run on threads of their own and may append. Hooks may append
+///                too; neither they nor handlers start or stop.
 /// Lifetime:      observers outlive it. The destructor stops. A handler that never returns is left
 ///                behind on its thread, with what it captured.
 /// Errors:        ConfigError with all problems before anything starts. What fails later goes to
@@ -137,6 +159,12 @@ public:
     Box box(std::string name, BoxOptions options);
     /// Hears everything that happens here, on the engine's thread.
     void observe(Observer& observer);
+    /// Called by start(), run() and run_once() before anything is handled, in their order. If one
+    /// throws, the stop hooks are called, nothing starts, and its exception is passed on.
+    void on_start(std::function<void()> hook);
+    /// Called when everything has stopped, the last one first. One that throws keeps no other from
+    /// being called; observers hear of it as `hook_failed`.
+    void on_stop(std::function<void()> hook);
 
     /// Durable when it returns. Calls that wait while others are being stored share their commit.
     /// `box` may be left out when there is only one.
@@ -159,8 +187,16 @@ public:
     void run();
 
     /// For cron and serverless hosts: as a guest, take what is free, handle what is due, leave.
-    /// Returns the deliveries that ended (done or dead).
-    std::uint64_t run_once(Duration at_most = std::chrono::seconds{30});
+    /// Starts at most `deliveries_max` of them, and waits for those it started, but no longer than
+    /// `at_most`. Returns the deliveries that ended (done or dead).
+    std::uint64_t run_once(Duration at_most = std::chrono::seconds{30},
+                           std::uint64_t deliveries_max = no_limit);
+    static constexpr std::uint64_t no_limit = UINT64_MAX;
+
+    /// Without `background`, between start() and stop(): one round of what is due now. Returns when
+    /// the next round is due by the application's clock, which may be at once; an append makes one
+    /// due too.
+    LocalTime step();
     /// Until everything appended before the call has been handled and nothing is due. Retries that
     /// wait for their time do not count. False: not within `timeout`, or not started.
     bool wait_idle(Duration timeout = std::chrono::seconds{30});
@@ -169,6 +205,12 @@ public:
     bool wait_done(Duration timeout = std::chrono::seconds{30});
     /// start() if need be, wait_idle(), and stop() if it was started here.
     bool run_until_idle(Duration timeout = std::chrono::seconds{30});
+
+    /// Deletes what the boxes no longer keep, in batches, until nothing is left to delete; returns
+    /// what it deleted. A running application does it by itself (Settings::sweep).
+    Swept sweep();
+    /// Looks at dead letters, requeues and discards them. Throws ConfigError when the store cannot.
+    DeadLetters dead_letters();
 
     Status status();
     Health health(const HealthLimits& limits = {});

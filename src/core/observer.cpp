@@ -36,6 +36,7 @@ std::string_view to_string(Event::Kind kind) {
         case Kind::caught_up: return "caught_up";
         case Kind::reconciled: return "reconciled";
         case Kind::resigned: return "resigned";
+        case Kind::hook_failed: return "hook_failed";
         case Kind::stopped: return "stopped";
     }
     return "unknown";

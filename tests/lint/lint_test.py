@@ -87,6 +87,13 @@ class Lint(unittest.TestCase):
                     "src/server/a.cpp:2: server includes cli",
                     "src/store/memory/a.cpp:1: store/memory includes its sibling")
 
+    def test_nothing_in_production_includes_the_test_kit(self):
+        self.write("src/testkit/kit.cpp", '#include "waybill/memory.hpp"\n')
+        self.write("src/store/memory/a.cpp", '#include "waybill/testkit/kit.hpp"\n')
+        self.write("include/waybill/waybill.hpp", '#pragma once\n#include "waybill/testkit.hpp"\n')
+        self.expect("includes", "include/waybill/waybill.hpp:2: core includes testkit",
+                    "src/store/memory/a.cpp:1: store/memory includes testkit")
+
     def test_public_headers_include_no_private_one(self):
         self.write("src/core/engine.hpp", "#pragma once\n")
         self.write("include/waybill/a.hpp", '#pragma once\n#include "core/engine.hpp"\n')

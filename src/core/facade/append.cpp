@@ -7,7 +7,6 @@
 #include "core/facade/parts.hpp"
 #include "core/runtime/system_random.hpp"
 #include "core/wording.hpp"
-#include "waybill/system.hpp"
 
 namespace waybill {
 
@@ -19,7 +18,7 @@ Append Waybill::Parts::prepare(Message message) {
                               " is not a box of this application; describe it with inbox(), "
                               "outbox() or box()"}};
     }
-    return complete(std::move(message), found->second->options, system_clock(), thread_random());
+    return complete(std::move(message), found->second->options, clock, thread_random());
 }
 
 AppendResult Waybill::append(Message message) {

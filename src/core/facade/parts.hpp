@@ -11,8 +11,9 @@
 
 #include "core/engine/engine.hpp"
 #include "core/runtime/append_queue.hpp"
-#include "core/runtime/shell.hpp"
+#include "core/runtime/hand_shell.hpp"
 #include "core/runtime/signals.hpp"
+#include "core/runtime/sweeper.hpp"
 #include "waybill/waybill.hpp"
 
 namespace waybill {
@@ -72,9 +73,12 @@ struct Waybill::Parts {
 
     // Described while nothing runs.
     const Settings settings;
+    Clock& clock;
     std::vector<RegisteredBox> boxes;
     std::map<std::string, const RegisteredBox*, std::less<>> by_name;
     Observers observers;
+    std::vector<std::function<void()>> start_hooks;
+    std::vector<std::function<void()>> stop_hooks;
 
     runtime::AppendQueue appends;
     const std::shared_ptr<WakeRelay> wakes = std::make_shared<WakeRelay>();
@@ -82,8 +86,9 @@ struct Waybill::Parts {
     std::atomic<bool> declared{false};
 
     std::mutex life_mutex;   ///< held while starting, stopping or declaring: one at a time
-    std::mutex shell_mutex;  ///< guards shell; never held for long
+    std::mutex shell_mutex;  ///< guards the two below; never held for long
     std::shared_ptr<runtime::Shell> shell;
+    std::shared_ptr<runtime::Sweeper> sweeper;
 
     std::mutex signals_mutex;  ///< guards signals
     runtime::StopSignals* signals = nullptr;
@@ -97,14 +102,22 @@ struct Waybill::Parts {
     void declare_once();
 
     Problems problems() const;
-    engine::Config config(bool guest) const;
+    engine::Config config(bool guest = false) const;
     std::vector<std::vector<runtime::Carrier>> carriers() const;
     runtime::PoolOptions pool_options() const;
 
-    /// Under life_mutex.
-    void start(bool guest);
+    std::vector<BoxDeclaration> declarations() const;
+
+    struct Guest {
+        std::optional<std::uint64_t> starts_max{};
+    };
+    std::shared_ptr<runtime::Shell> make_shell(const std::optional<Guest>& guest);
+    /// Under life_mutex. A guest does no upkeep and stays no longer than it must.
+    void start(const std::optional<Guest>& guest = {});
     void stop();
+    void run_stop_hooks();
     std::shared_ptr<runtime::Shell> running();
+    std::string sweep_error();
 };
 
 }  // namespace waybill

@@ -67,6 +67,16 @@ void Waybill::observe(Observer& observer) {
     parts_->observers.add(observer);
 }
 
+void Waybill::on_start(std::function<void()> hook) {
+    parts_->must_be_stopped("a start hook was added");
+    parts_->start_hooks.push_back(std::move(hook));
+}
+
+void Waybill::on_stop(std::function<void()> hook) {
+    parts_->must_be_stopped("a stop hook was added");
+    parts_->stop_hooks.push_back(std::move(hook));
+}
+
 Box Box::add(std::string type, std::string key, Handler handler, On options) {
     auto target = target_of(std::move(type), std::move(key), std::move(options), Calls::single);
     target.handler = std::move(handler);

@@ -6,6 +6,7 @@
 
 #include "core/facade/parts.hpp"
 #include "core/wording.hpp"
+#include "waybill/system.hpp"
 
 /// From what the user described to what the engine is told.
 namespace waybill {
@@ -15,6 +16,9 @@ constexpr std::uint32_t kThreadsMax = 4'096;
 constexpr std::uint32_t kThreadsUnasked = 256;
 constexpr std::uint32_t kAbandonedMax = 1'024;
 constexpr std::uint32_t kWaitingMax = 10'000'000;
+constexpr Duration kSweepEvery = std::chrono::milliseconds{10};
+constexpr Duration kSweepSeldom = std::chrono::hours{24 * 30};
+constexpr std::uint32_t kSweepRowsMax = 100'000;
 
 std::string host_and_process() {
     std::array<char, 256> host{};
@@ -39,10 +43,27 @@ Problems check_settings(const Settings& settings) {
         problems.push_back("append_waiting_max: " + std::to_string(settings.append_waiting_max) +
                            " is out of bounds; use 1 … 10,000,000");
     }
+    for (const std::string& problem : check(settings.sweep)) {
+        problems.push_back("sweep: " + problem);
+    }
     return problems;
 }
 
 }  // namespace
+
+Problems check(const SweepOptions& options) {
+    Problems problems;
+    const bool is_off = options.interval == Duration::zero();
+    if (!is_off && (options.interval < kSweepEvery || options.interval > kSweepSeldom)) {
+        problems.push_back("interval is " + detail::readable(options.interval) +
+                           "; it must be 0 s (off), or 10 ms … 30 days");
+    }
+    if (options.batch_rows == 0 || options.batch_rows > kSweepRowsMax) {
+        problems.push_back("batch_rows is " + detail::grouped(options.batch_rows) +
+                           "; it must be 1 … 100,000");
+    }
+    return problems;
+}
 
 Waybill::Parts::Parts(Settings the_settings)
     : settings([&] {
@@ -52,12 +73,13 @@ Waybill::Parts::Parts(Settings the_settings)
           if (the_settings.name.empty()) the_settings.name = host_and_process();
           return std::move(the_settings);
       }()),
+      clock(settings.clock != nullptr ? *settings.clock : system_clock()),
       appends(settings.store.store(), {.waiting_max = settings.append_waiting_max}) {
     settings.store.store().on_wake([relay = wakes] { relay->wake(); });
 }
 
 Problems Waybill::Parts::problems() const {
-    Problems problems = engine::check(config(false));
+    Problems problems = engine::check(config());
     std::set<std::string> names;
     for (const RegisteredBox& box : boxes) {
         if (!names.insert(box.name).second) {
@@ -100,7 +122,15 @@ engine::Config Waybill::Parts::config(bool guest) const {
         engine::LocalBox& local = config.boxes.emplace_back();
         local.name = box.name;
         local.options = box.options;
-        for (const RegisteredTarget& target : box.targets) local.targets.push_back(target.local);
+        bool has_handlers = false;
+        for (const RegisteredTarget& target : box.targets) {
+            local.targets.push_back(target.local);
+            has_handlers = has_handlers || !target.executor;
+        }
+        // One thread runs one handler; the others would wait for it while their time runs out.
+        if (!settings.background && has_handlers && box.options.concurrency > 1) {
+            local.options.concurrency = 1;
+        }
     }
     return config;
 }

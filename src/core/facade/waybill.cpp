@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/facade/parts.hpp"
-#include "waybill/system.hpp"
 
 /// Starting, stopping and asking.
 namespace waybill {
@@ -29,53 +28,6 @@ Status status_of(const engine::Status& engine) {
 
 }  // namespace
 
-/// The store must know a box before a message can go into it, whether an engine runs or not.
-void Waybill::Parts::declare_once() {
-    if (declared.load(std::memory_order_acquire)) return;
-    const std::lock_guard lock{life_mutex};
-    if (declared.load(std::memory_order_relaxed)) return;
-    if (Problems found = problems(); !found.empty()) throw ConfigError{std::move(found)};
-
-    by_name.clear();
-    std::vector<BoxDeclaration> declarations;
-    std::vector<Target> targets;
-    for (const RegisteredBox& box : boxes) {
-        by_name.emplace(box.name, &box);
-        declarations.push_back({box.name, box.options});
-        for (const RegisteredTarget& target : box.targets) targets.push_back(target.local.target);
-    }
-    if (settings.migrate && settings.store.upkeep()) settings.store.upkeep()->migrate();
-    settings.store.store().declare(declarations, targets);
-    declared.store(true, std::memory_order_release);
-}
-
-void Waybill::Parts::start(bool guest) {
-    const auto fresh = std::make_shared<runtime::Shell>(
-        runtime::ShellParts{
-            .config = config(guest), .carriers = carriers(), .pool = pool_options()},
-        settings.store.store(), system_clock(), observers);
-    wakes->point_at(fresh->mailbox());
-    appends.hand_over_to(fresh->mailbox());
-    fresh->start();
-    const std::lock_guard lock{shell_mutex};
-    shell = fresh;
-}
-
-void Waybill::Parts::stop() {
-    const auto old = running();
-    if (!old) return;
-    appends.hand_over_to(nullptr);
-    old->stop();
-    wakes->point_at(nullptr);
-    const std::lock_guard lock{shell_mutex};
-    shell.reset();
-}
-
-std::shared_ptr<runtime::Shell> Waybill::Parts::running() {
-    const std::lock_guard lock{shell_mutex};
-    return shell;
-}
-
 Waybill::Waybill(Settings settings) : parts_(std::make_unique<Parts>(std::move(settings))) {}
 
 Waybill::~Waybill() {
@@ -85,7 +37,7 @@ Waybill::~Waybill() {
 void Waybill::start() {
     parts_->declare_once();
     const std::lock_guard lock{parts_->life_mutex};
-    if (!parts_->running()) parts_->start(false);
+    if (!parts_->running()) parts_->start();
 }
 
 void Waybill::stop() {
@@ -98,6 +50,10 @@ void Waybill::stop() {
 }
 
 void Waybill::run() {
+    if (!parts_->settings.background) {
+        throw ConfigError{
+            {"run() needs background = true; without it call start(), step() and stop()"}};
+    }
     runtime::StopSignals signals;
     {
         const std::lock_guard lock{parts_->signals_mutex};
@@ -118,22 +74,43 @@ void Waybill::run() {
     stop();
 }
 
-std::uint64_t Waybill::run_once(Duration at_most) {
+std::uint64_t Waybill::run_once(Duration at_most, std::uint64_t deliveries_max) {
     parts_->declare_once();
     const std::lock_guard lock{parts_->life_mutex};
     if (parts_->running()) {
         throw ConfigError{{"run_once() while the application runs; use one or the other"}};
     }
+    Parts::Guest guest;
+    if (deliveries_max != no_limit) guest.starts_max = deliveries_max;
     const std::uint64_t before = parts_->observers.ended();
-    parts_->start(true);
-    parts_->running()->wait_idle(at_most);
+    parts_->start(guest);
+    parts_->running()->wait_idle(at_most, false);
     parts_->stop();
     return parts_->observers.ended() - before;
 }
 
+LocalTime Waybill::step() {
+    const auto shell = std::dynamic_pointer_cast<runtime::HandShell>(parts_->running());
+    if (!shell) {
+        throw ConfigError{
+            {"step() is for a started application with background = false; others run by "
+             "themselves"}};
+    }
+    return shell->step();
+}
+
+Swept Waybill::sweep() {
+    parts_->declare_once();
+    return runtime::sweep_all(upkeep(), parts_->declarations(), parts_->settings.sweep.batch_rows);
+}
+
+DeadLetters Waybill::dead_letters() {
+    return DeadLetters{catalogue()};
+}
+
 bool Waybill::wait_idle(Duration timeout) {
     const auto shell = parts_->running();
-    return shell && shell->wait_idle(timeout);
+    return shell && shell->wait_idle(timeout, false);
 }
 
 bool Waybill::wait_done(Duration timeout) {
@@ -162,9 +139,15 @@ Health Waybill::health(const HealthLimits& limits) {
         store = {.reachable = false, .text = error.what()};
     }
     Health health = judge(status(), store, limits);
-    if (parts_->settings.relaxed_durability) {
-        health.reasons.push_back("durability is relaxed: a crash may lose what was acknowledged");
+    const auto degrade = [&](std::string reason) {
+        health.reasons.push_back(std::move(reason));
         if (health.state == Health::State::healthy) health.state = Health::State::degraded;
+    };
+    if (parts_->settings.relaxed_durability) {
+        degrade("durability is relaxed: a crash may lose what was acknowledged");
+    }
+    if (const std::string error = parts_->sweep_error(); !error.empty()) {
+        degrade("what is no longer kept could not be deleted: " + error);
     }
     return health;
 }

@@ -98,9 +98,12 @@ void Mailbox::take(Letters& letters, LocalTime until, Clock& clock) {
         const LocalTime now = clock.now();
         const Duration left =
             until > now ? std::min<Duration>(until - now, std::chrono::hours{1}) : Duration{};
-        asleep_ = true;
-        arrived_.wait_for(lock, left, [this] { return !letters_.empty(); });
-        asleep_ = false;
+        if (left >
+            Duration::zero()) {  // Waiting for no time at all still costs a trip to the kernel.
+            asleep_ = true;
+            arrived_.wait_for(lock, left, [this] { return !letters_.empty(); });
+            asleep_ = false;
+        }
     }
     std::swap(letters, letters_);
 }

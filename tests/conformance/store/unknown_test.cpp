@@ -23,7 +23,7 @@ Reaction reaction_of(Body body) {
 
 TEST_P(StoreConformance, AnAppendWithALostAnswerIsResolvedByAppendingAgain) {
     declare_box();
-    FaultyStore faulty{store()};
+    FaultyStore faulty{borrowed(store())};
     const std::vector batch{item(keyed(1, "k"))};
     faulty.fail_next(Call::append, Fault::after);
 
@@ -38,7 +38,7 @@ TEST_P(StoreConformance, AnAppendWithALostAnswerIsResolvedByAppendingAgain) {
 
 TEST_P(StoreConformance, AnAppendWithALostAnswerIsResolvedByLookingItsIdUp) {
     declare_box();
-    FaultyStore faulty{store()};
+    FaultyStore faulty{borrowed(store())};
     const std::vector batch{item(order(1))};
     faulty.fail_next(Call::append, Fault::after);
 
@@ -49,7 +49,7 @@ TEST_P(StoreConformance, AnAppendWithALostAnswerIsResolvedByLookingItsIdUp) {
 
 TEST_P(StoreConformance, AnAppendThatBrokeBeforeItsCommitLeftNothing) {
     declare_box();
-    FaultyStore faulty{store()};
+    FaultyStore faulty{borrowed(store())};
     const std::vector batch{item(keyed(1, "k"))};
     faulty.fail_next(Call::append, Fault::before);
 
@@ -65,7 +65,7 @@ TEST_P(StoreConformance, ASettleWithALostAnswerIsRepeatedWithoutHarm) {
     append(order(1));
     Host host = owner();
     const Entry row = only_row(host);
-    FaultyStore faulty{host.store()};
+    FaultyStore faulty{borrowed(host.store())};
     Settlement item = finished(row);
     item.dead = {dead_letter(row, "billing")};
     item.attempts = {attempt(row, "billing", 5)};
@@ -83,7 +83,7 @@ TEST_P(StoreConformance, ASettleWithALostAnswerIsRepeatedWithoutHarm) {
 TEST_P(StoreConformance, ATakeWithALostAnswerIsResolvedByTakingAgain) {
     declare_box();
     Host host = this->host(1);
-    FaultyStore faulty{host.store()};
+    FaultyStore faulty{borrowed(host.store())};
     const PartitionState seen = host.beat().partitions[0];
     const TakeRequest wanted{seen.id, seen.token};
     faulty.fail_next(Call::take, Fault::after);
@@ -100,7 +100,7 @@ TEST_P(StoreConformance, ATakeWithALostAnswerIsResolvedByTakingAgain) {
 TEST_P(StoreConformance, AGiveWithALostAnswerMayBeRepeated) {
     declare_box();
     Host first = owner(1);
-    FaultyStore faulty{first.store()};
+    FaultyStore faulty{borrowed(first.store())};
     const GiveRequest request{first.partition(), first.taken[0].token, {}};
     faulty.fail_next(Call::give, Fault::after);
 
@@ -114,7 +114,7 @@ TEST_P(StoreConformance, AGiveWithALostAnswerMayBeRepeated) {
 TEST_P(StoreConformance, AReadWhoseAnswerWasLostIsReadAgainFromTheSamePosition) {
     declare_box();
     Host host = owner();
-    FaultyStore faulty{host.store()};
+    FaultyStore faulty{borrowed(host.store())};
     const Position start = host.read({.partitions = host.partitions()}).position;
     append(order(1));
     faulty.fail_next(Call::read, Fault::after);
