@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "caller.hpp"
 #include "calls.hpp"
 #include "core/complete.hpp"
 #include "core/runtime/system_random.hpp"
@@ -10,44 +11,6 @@
 #include "waybill/system.hpp"
 
 namespace waybill::sqlite {
-namespace {
-
-constexpr std::int64_t kFull = 2;
-
-std::int64_t number_of(Database& db, const sql::Query& pragma) {
-    Rows rows = db.query(pragma);
-    return rows.next() ? rows.integer(0) : 0;
-}
-
-/// What commits and what is undone together inside a transaction that is not ours.
-class Savepoint {
-public:
-    explicit Savepoint(Database& db) : db_(db) { db_.execute(sql::savepoint); }
-    ~Savepoint() {
-        // After some errors SQLite has rolled the whole transaction back by itself.
-        if (is_kept_ || !db_.in_transaction()) return;
-        try {
-            db_.execute(sql::rollback_to);
-            db_.execute(sql::release);
-        } catch (const StoreError&) {
-            // The caller's ROLLBACK will do it; the error in flight says why.
-        }
-    }
-    Savepoint(const Savepoint&) = delete;
-    Savepoint& operator=(const Savepoint&) = delete;
-
-    void keep() {
-        db_.execute(sql::release);
-        is_kept_ = true;
-    }
-
-private:
-    Database& db_;
-    bool is_kept_ = false;
-};
-
-}  // namespace
-
 struct Publisher::Parts {
     Parts(sqlite3* db, const PublishOptions& the_options) : session(db), options(the_options) {}
 
@@ -59,14 +22,7 @@ struct Publisher::Parts {
                              "would not share the fate of anything; BEGIN first, or set "
                              "outside_transaction"};
         }
-        if (!options.relaxed_durability && number_of(db, sql::synchronous) < kFull) {
-            throw StoreError{Reaction::give_up,
-                             "publish: `pragma synchronous` of this connection is below FULL, so a "
-                             "power cut may lose the commit; set it to FULL, or set "
-                             "relaxed_durability"};
-        }
-        // Zero also means a hook of the caller's own, which must stay.
-        if (number_of(db, sql::autocheckpoint) > 0) sqlite3_wal_autocheckpoint(db.handle(), 0);
+        prepare_caller(db, options.relaxed_durability, "publish");
     }
 
     const BoxRow& box_of(const std::string& name) {
