@@ -13,6 +13,7 @@
 
 #include "waybill/append.hpp"
 #include "waybill/box.hpp"
+#include "waybill/codec.hpp"
 #include "waybill/dead_letters.hpp"
 #include "waybill/executor.hpp"
 #include "waybill/handler.hpp"
@@ -104,11 +105,26 @@ public:
         return add(std::move(type), std::move(key), detail::to_handler(std::move(handler)),
                    std::move(options));
     }
+    /// The same with the payload as a T: (const T&), (const T&, Context&) or (const T&, const
+    /// Message&, Context&). A body that cannot be decoded is a dead letter at once.
+    template <class T, CodecFor<T> C = Codec<T>, class F>
+    Box on(std::string type, std::string key, F handler, On options = {}) {
+        return add(std::move(type), std::move(key),
+                   detail::to_typed_handler<T, C>(std::move(handler)), std::move(options));
+    }
     /// Up to batch_max messages of one type per call; outcomes by message.
     template <class F>
     Box on_batch(std::string type, std::string key, F handler, On options = {}) {
         return add_batch(std::move(type), std::move(key),
                          detail::to_batch_handler(std::move(handler)), std::move(options));
+    }
+    /// The same with payloads: (TypedBatch<T>, BatchContext&). Outcomes are for those in the typed
+    /// batch, in its order; what cannot be decoded is not in it and is a dead letter at once.
+    template <class T, CodecFor<T> C = Codec<T>, class F>
+    Box on_batch(std::string type, std::string key, F handler, On options = {}) {
+        return add_batch(std::move(type), std::move(key),
+                         detail::to_typed_batch_handler<T, C>(std::move(handler)),
+                         std::move(options));
     }
     /// Inside the store's transaction: exactly-once effects, where the store can do that.
     template <class F>

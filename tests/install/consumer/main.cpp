@@ -3,10 +3,16 @@
 #include <atomic>
 #include <string>
 
+#include <waybill/json.hpp>
 #include <waybill/memory.hpp>
 #include <waybill/sqlite.hpp>
 #include <waybill/testkit.hpp>
 #include <waybill/waybill.hpp>
+
+struct Order {
+    std::string customer{};
+};
+WAYBILL_JSON(Order, customer)
 
 bool handles_one_message(waybill::StoreHandle store) {
     std::atomic<int> handled = 0;
@@ -20,15 +26,15 @@ bool handles_one_message(waybill::StoreHandle store) {
     return app.run_until_idle() && handled == 1;
 }
 
-/// As in a test: a clock of its own, no thread.
+/// As in a test: a clock of its own, no thread, and payloads with a type.
 bool can_be_tested() {
     waybill::testkit::Kit kit;
     int calls = 0;
-    kit.app.inbox("orders").on("*", "billing", [&](const waybill::Message&) -> waybill::Outcome {
-        if (++calls == 1) return waybill::Fail{"once"};
+    kit.app.inbox("orders").on<Order>("*", "billing", [&](const Order& order) -> waybill::Outcome {
+        if (++calls == 1 || order.customer != "ada") return waybill::Fail{"once"};
         return waybill::Done{};
     });
-    const auto id = kit.app.append({.type = "order.placed"}).id;
+    const auto id = kit.app.append(waybill::encode(Order{"ada"}, {.type = "order.placed"})).id;
     return kit.run_until_done(id) == waybill::Filter::State::done && calls == 2;
 }
 
