@@ -91,11 +91,11 @@ TEST_P(Keeping, HealthTellsOfDepthLagAndDeadLettersTheWorstFirst) {
     limits.dead_degraded = 1;
     limits.dead_unhealthy = 2;
 
+    app->append({{.type = "dead"}, {.type = "dead"}});
     Health health = app->health(limits);
     EXPECT_EQ(health.state, Health::State::degraded);
-    EXPECT_THAT(health.reasons.at(0), HasSubstr("not started"));
+    EXPECT_THAT(health.reasons, ElementsAre(HasSubstr("not started")));
 
-    app->append({{.type = "dead"}, {.type = "dead"}});
     app->start();
     ASSERT_TRUE(app.log.wait_for(Kind::finished, 2));
     ASSERT_TRUE(app->wait_idle());

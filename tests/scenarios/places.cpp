@@ -1,5 +1,8 @@
 #include "scenarios/place.hpp"
+#include "store/sqlite/calls.hpp"
+#include "support/temporary_folder.hpp"
 #include "waybill/memory.hpp"
+#include "waybill/sqlite.hpp"
 
 /// The stores every scenario is played on. One entry each.
 namespace waybill::test {
@@ -16,11 +19,25 @@ private:
     std::unique_ptr<memory::MemoryStore> root_ = memory::open(clock_, {.partitions = 4});
 };
 
+/// A file that is opened anew by each application, as by one process after the other.
+class InAFile final : public Place {
+public:
+    StoreHandle open() override { return sqlite::open(folder_.file("boxes.db"), clock_); }
+    void append_inside(void* native, const Append& item) override {
+        sqlite::Session session{static_cast<sqlite3*>(native)};
+        sqlite::append(session, now(), {&item, 1});
+    }
+
+private:
+    TemporaryFolder folder_{};
+};
+
 }  // namespace
 
 std::vector<PlaceEntry> places() {
     return {
         {"memory", [] { return std::make_unique<InMemory>(); }},
+        {"sqlite", [] { return std::make_unique<InAFile>(); }},
     };
 }
 

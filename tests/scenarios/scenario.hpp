@@ -62,8 +62,14 @@ struct Application {
     explicit Application(Place& place, std::string name = "test")
         : Application(place.open(), std::move(name)) {}
     explicit Application(StoreHandle opened, std::string name = "test")
-        : store(std::move(opened)), app(quick_settings(store, std::move(name))) {
+        : store(std::move(opened)), app(settings(store, std::move(name))) {
         app.observe(log);
+    }
+    /// Nothing is swept by chance: a test that wants it does it.
+    static Settings settings(StoreHandle store, std::string name) {
+        Settings quick = quick_settings(std::move(store), std::move(name));
+        quick.sweep.interval = Duration{};
+        return quick;
     }
 
     Waybill* operator->() { return &app; }
