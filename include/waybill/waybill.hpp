@@ -20,6 +20,7 @@
 #include "waybill/health.hpp"
 #include "waybill/message.hpp"
 #include "waybill/observer.hpp"
+#include "waybill/presets.hpp"
 #include "waybill/retention.hpp"
 #include "waybill/runtime.hpp"
 #include "waybill/store_handle.hpp"
@@ -83,6 +84,12 @@ struct On {
     /// on_batch: messages per call at most. 1 … 10,000.
     std::uint32_t batch_max = 100;
 };
+
+/// The target options of a preset, for those who come from another library:
+///
+///     const Preset old = presets::inbox_net();
+///     app.box("inbox", old.box).on("invoice.*", "billing", charge, on_like(old));
+On on_like(const Preset& preset);
 
 class Waybill;
 

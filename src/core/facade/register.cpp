@@ -28,6 +28,18 @@ RegisteredTarget target_of(std::string type, std::string key, On on, Calls calls
 
 }  // namespace
 
+On on_like(const Preset& preset) {
+    return {
+        .after_dead = preset.after_dead,
+        .max_attempts = preset.target.retry.max_attempts,
+        .backoff = preset.target.retry.backoff,
+        .timeout = preset.target.timeout,
+        .concurrency = preset.target.concurrency,
+        .rate = preset.target.rate,
+        .batch_max = preset.target.batch_max,
+    };
+}
+
 void Waybill::Parts::must_be_stopped(const char* what) {
     if (running()) {
         throw ConfigError{
