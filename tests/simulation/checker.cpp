@@ -281,6 +281,12 @@ void Checker::on_promoted(const Database& lost) {
     letters_.clear();
     for (const auto& [key, letter] : store_->db().dead) letters_.insert(key);
     last_sequence_ = store_->db().next_sequence - 1;
+    for (auto& [number, facts] : processes_) {
+        // Numbers that were lost are given out again, to rows nobody has read.
+        for (ProcessFacts::Rows* rows : {&facts.read, &facts.scanned, &facts.before_increment}) {
+            std::erase_if(*rows, [&](const auto& row) { return row.second > last_sequence_; });
+        }
+    }
     note("promoted", -1, no_message, 0, store_->generation());
     on_trouble_everywhere();
 }

@@ -31,9 +31,8 @@ void Machine::enter_lane(Work& work, std::uint32_t chain) {
     if (work.lane_hash == 0 || !chain_is_open(work, chain)) {
         return;
     }
-    const auto [found, fresh] = work.partition->lanes.try_emplace(lane_key(work.lane_hash, chain));
-    window_used_ += fresh ? lane_bytes : 0;
-    std::vector<Work*>& queue = found->second.queue;
+    std::vector<Work*>& queue =
+        lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue;
     const auto place = std::ranges::lower_bound(queue, work.sequence, {}, &Work::sequence);
     if (place == queue.end() || *place != &work) {
         queue.insert(place, &work);
@@ -46,17 +45,8 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
         return;
     }
     const std::uint64_t key = lane_key(work.lane_hash, chain);
-    const auto* blocked = partition.blocked.find(key);
-    if (blocked != nullptr && blocked->head == work.sequence && !chain_is_open(work, chain) &&
-        !chain_is_halted(work, chain)) {
-        // A head that was blocked (halted, or far away) has ended: the rest of its lane comes next.
-        const auto [head, more] = *blocked;
-        partition.blocked.erase(key);
-        const auto [lane, fresh] = partition.lanes.try_emplace(key);
-        window_used_ += fresh ? lane_bytes : 0;
-        if (more && lane->second.skipped_from == 0) {
-            lane->second.skipped_from = head + 1;
-        }
+    if (!chain_is_open(work, chain) && !chain_is_halted(work, chain)) {
+        lift_block(partition, key, work.sequence);
     }
     const auto found = partition.lanes.find(key);
     if (found == partition.lanes.end()) {
@@ -64,6 +54,30 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
     }
     std::erase(found->second.queue, &work);
     settle_lane(partition, key, chain, work.message->lane);
+}
+
+/// Finds it or makes it.
+Lane& Machine::lane_at(Partition& partition, std::uint64_t key) {
+    const auto [found, fresh] = partition.lanes.try_emplace(key);
+    window_used_ += fresh ? lane_bytes : 0;
+    return found->second;
+}
+
+/// If the lane was blocked by this head, it is so no longer: what comes after it is read next.
+void Machine::lift_block(Partition& partition, std::uint64_t key, Sequence head) {
+    if (const auto* blocked = partition.blocked.find(key)) {
+        if (blocked->head == head) {
+            const bool more = blocked->more;
+            partition.blocked.erase(key);
+            if (more) {
+                lane_at(partition, key).skip_from(head + 1);
+            }
+        }
+    } else if (const auto lane = partition.lanes.find(key);
+               lane != partition.lanes.end() && lane->second.blocked_head == head) {
+        lane->second.blocked_head = 0;
+        lane->second.skipped_from = head + 1;
+    }
 }
 
 void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
@@ -111,8 +125,7 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
         for (auto it = queue.rbegin(); it != queue.rend() && (*it)->sequence > head; ++it) {
             if (is_quiet(**it, chain)) {
                 more = true;
-                Sequence& skipped = partition.lanes.at(key).skipped_from;
-                skipped = skipped == 0 ? (*it)->sequence : std::min(skipped, (*it)->sequence);
+                partition.lanes.at(key).skip_from((*it)->sequence);
                 detach(**it, chain);
                 retire(**it);
             }

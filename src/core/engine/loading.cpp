@@ -30,11 +30,14 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
                                                   : take_unrouted(partition, entry, via);
         }
     }
+    if (work == nullptr && via == Via::parked) {
+        return unpark(partition, entry, std::move(routed));
+    }
     const std::vector<Delivery>& deliveries = work != nullptr ? work->deliveries : routed;
     const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);
     // The store's due time may be older than the registry: a new target can be due at once.
     const bool far = work == nullptr && via != Via::forced && via != Via::lanes &&
-                     via != Via::parked && is_far(entry.due, entry.sequence) &&
+                     is_far(entry.due, entry.sequence) &&
                      is_far(earliest_due(routed, box.routes, entry.halted), entry.sequence);
     const bool entered = entry.message->not_before <= store_now();
     const bool holds_lane = lane_hash != 0 && entered && box.box->options.lanes == Lanes::strict;
@@ -46,11 +49,11 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
             block_lane(partition, lane_key(lane_hash, chain), chain, entry.sequence,
                        entry.message->lane);
         } else if ((only_chain == any_chain || only_chain == chain) &&
-                   wants_chain(partition, entry, deliveries, chain, via)) {
+                   wants_chain(partition, entry.sequence, entry.halted, deliveries, chain, via)) {
             wanted.push_back(chain);
         }
     }
-    const bool needed = work == nullptr && (via == Via::forced || via == Via::parked);
+    const bool needed = work == nullptr && via == Via::forced;
     if (wanted.empty() && !needed) {
         return Loaded::accounted;
     }
@@ -79,25 +82,51 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
     }
     if (work == nullptr) {
         work = &make_work(partition, entry, std::move(routed));
-        if (via == Via::parked) {
-            mark_dirty(*work);  // no longer parked
-            emit(Event::Kind::unparked, *work);
-        }
     }
-    if (work->lane_hash != 0 && via != Via::increment) {
-        if (work->unproven == 0) {
-            unproven_.emplace_back(partition.id, work->sequence);
+    take_in(*work, wanted, via);
+    return Loaded::taken;
+}
+
+/// Attaches what its lanes admit, and draws the conclusions.
+void Machine::take_in(Work& work, const std::vector<std::uint32_t>& chains, Via via) {
+    if (work.lane_hash != 0 && via != Via::increment) {
+        if (work.unproven == 0) {
+            unproven_.emplace_back(work.partition->id, work.sequence);
         }
-        work->unproven = reads_issued_;
+        work.unproven = reads_issued_;
         increment_wanted_ = true;
     }
-    for (const std::uint32_t chain : wanted) {
-        attach(*work, chain);
+    for (const std::uint32_t chain : chains) {
+        attach(work, chain);
     }
-    bury_orphans(*work);
-    judge_solo_start(*work);
-    collapse_older(*work);
+    bury_orphans(work);
+    judge_solo_start(work);
+    collapse_older(work);
+}
+
+/// A parked row has no place in the store's lanes: it takes its place here when it has one there.
+Loaded Machine::unpark(Partition& partition, Entry& entry, std::vector<Delivery> routed) {
+    if (!make_room(entry, false, false)) {
+        return Loaded::refused;
+    }
+    Work& work = make_work(partition, entry, std::move(routed));
+    work.unparking = true;
+    mark_dirty(work);
+    emit(Event::Kind::unparked, work);
     return Loaded::taken;
+}
+
+void Machine::unparked(Work& work) {
+    work.unparking = false;
+    std::vector<std::uint32_t> wanted = chains_of(work.deliveries);
+    std::erase_if(wanted, [&](std::uint32_t chain) {
+        return !wants_chain(*work.partition, work.sequence, work.halted, work.deliveries, chain,
+                            Via::parked) ||
+               (work.lane_hash != 0 && work.entered &&
+                !lane_admits(*work.partition, work.sequence, row_due(work), work.lane_hash, chain,
+                             Via::parked));
+    });
+    take_in(work, wanted, Via::parked);
 }
 
 bool Machine::make_room(const Entry& entry, bool far, bool holds_lane) {
@@ -154,24 +183,24 @@ Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
     return Loaded::taken;
 }
 
-bool Machine::wants_chain(const Partition& partition, const Entry& entry,
+bool Machine::wants_chain(const Partition& partition, Sequence sequence, bool halted,
                           const std::vector<Delivery>& deliveries, std::uint32_t chain,
                           Via via) const {
     const bool attached = std::ranges::any_of(
         deliveries, [&](const Delivery& d) { return d.chain == chain && d.attached; });
     if (attached || !boxes_[partition.box]->routes.chain_is_local(chain) ||
-        !any_open(deliveries, chain) || (entry.halted && any_halting(deliveries, chain))) {
+        !any_open(deliveries, chain) || (halted && any_halting(deliveries, chain))) {
         return false;
     }
     const Sequence cursor = partition.cursors[chain];
     switch (via) {
         case Via::hand_over: return cursor == tail;
-        case Via::scan: return entry.sequence > cursor;
+        case Via::scan: return sequence > cursor;
         case Via::increment:
         case Via::due:
         case Via::lanes:
         case Via::parked:
-        case Via::forced: return entry.sequence <= cursor;
+        case Via::forced: return sequence <= cursor;
     }
     return false;
 }
@@ -191,9 +220,7 @@ bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due
         }
         // Its head comes back, or something came in before it: the lane is in memory again.
         partition.blocked.erase(key);
-        const auto [lane, fresh] = partition.lanes.try_emplace(key);
-        window_used_ += fresh ? lane_bytes : 0;
-        lane->second.skipped_from = sequence < head ? head : more ? head + 1 : 0;
+        lane_at(partition, key).skipped_from = sequence < head ? head : more ? head + 1 : 0;
         return true;
     }
     const auto found = partition.lanes.find(key);
@@ -211,7 +238,7 @@ bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due
     }
     if (lane.queue.size() >= config_.options.lane_rows && via != Via::lanes &&
         sequence > lane.queue.back()->sequence) {
-        lane.skipped_from = sequence;
+        lane.skip_from(sequence);
         return false;
     }
     return true;

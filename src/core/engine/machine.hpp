@@ -157,7 +157,10 @@ private:
     Loaded load(Partition& partition, Entry& entry, Via via, std::uint32_t only_chain = any_chain);
     std::vector<Delivery> route(const BoxState& box, const Entry& entry) const;
     Loaded take_unrouted(Partition& partition, Entry& entry, Via via);
-    bool wants_chain(const Partition& partition, const Entry& entry,
+    void take_in(Work& work, const std::vector<std::uint32_t>& chains, Via via);
+    Loaded unpark(Partition& partition, Entry& entry, std::vector<Delivery> routed);
+    void unparked(Work& work);
+    bool wants_chain(const Partition& partition, Sequence sequence, bool halted,
                      const std::vector<Delivery>& deliveries, std::uint32_t chain, Via via) const;
     bool lane_admits(Partition& partition, Sequence sequence, StoreTime due,
                      std::uint64_t lane_hash, std::uint32_t chain, Via via);
@@ -185,6 +188,8 @@ private:
     void leave_lane(Work& work, std::uint32_t chain);
     void block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain, Sequence head,
                     const std::string& text);
+    void lift_block(Partition& partition, std::uint64_t key, Sequence head);
+    Lane& lane_at(Partition& partition, std::uint64_t key);
     void advance(Work& work, std::uint32_t chain);
     bool may_run(const Work& work, const Delivery& delivery) const;
     bool predecessor_done(const Work& work, const Delivery& delivery) const;

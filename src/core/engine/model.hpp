@@ -71,6 +71,7 @@ struct Work {
     bool entered = false;  ///< its not-before has passed: it is in its lanes
     bool halted = false;
     bool parked = false;
+    bool unparking = false;  ///< it was parked, and the store says so until this is settled
     bool collapsed = false;
     bool begun = false;  ///< an inline run of it may have committed: too late to collapse
     std::uint32_t inline_running = 0;  ///< other outcomes of it wait meanwhile
@@ -99,6 +100,15 @@ struct Lane {
     Sequence blocked_head = 0;
     /// Deliveries of this lane and chain that run now.
     std::uint32_t running = 0;
+
+    /// Rows from there on wait in the store. A head that is blocked behind them is met again when
+    /// the lane is read on.
+    void skip_from(Sequence sequence) {
+        if (skipped_from == 0 || sequence < skipped_from) {
+            skipped_from = sequence;
+            blocked_head = 0;
+        }
+    }
 };
 
 /// A partition this instance owns.

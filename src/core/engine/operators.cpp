@@ -89,17 +89,7 @@ void Machine::unblock(Work& work, std::uint32_t chain) {
         partition.blocked.set(key, blocked->head, true);  // another one is stuck before it
         return;
     }
-    if (blocked != nullptr && blocked->head == work.sequence) {
-        const auto [head, more] = *blocked;
-        partition.blocked.erase(key);
-        const auto [lane, fresh] = partition.lanes.try_emplace(key);
-        window_used_ += fresh ? lane_bytes : 0;
-        lane->second.skipped_from = more ? head + 1 : 0;
-    } else if (const auto lane = partition.lanes.find(key);
-               lane != partition.lanes.end() && lane->second.blocked_head == work.sequence) {
-        lane->second.blocked_head = 0;
-        lane->second.skipped_from = work.sequence + 1;
-    }
+    lift_block(partition, key, work.sequence);
     const bool attached = std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
         return delivery.chain == chain && delivery.attached;
     });

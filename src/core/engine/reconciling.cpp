@@ -75,7 +75,7 @@ bool Machine::is_known(const Partition& partition, const Entry& entry) const {
     }
     const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);
     return std::ranges::all_of(chains_of(deliveries), [&](std::uint32_t chain) {
-        if (!wants_chain(partition, entry, deliveries, chain, Via::due)) {
+        if (!wants_chain(partition, entry.sequence, entry.halted, deliveries, chain, Via::due)) {
             return true;  // behind, foreign, halted or finished
         }
         if (lane_hash == 0) {

@@ -163,6 +163,9 @@ void Machine::settled(Work& work) {
         emit(Event::Kind::parked, work);
         return remove(work);
     }
+    if (work.unparking) {
+        unparked(work);
+    }
     if (&work == solo_ && work.settle == Work::Settle::clean) {
         return launch_solo();
     }

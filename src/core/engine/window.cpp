@@ -198,8 +198,7 @@ void Machine::trim_lanes() {
                 if (!is_quiet(work, of_lane->chain)) {
                     break;
                 }
-                Sequence& skipped = partition->lanes.at(key).skipped_from;
-                skipped = skipped == 0 ? work.sequence : std::min(skipped, work.sequence);
+                partition->lanes.at(key).skip_from(work.sequence);
                 detach(work, of_lane->chain);
                 retire(work);
             }
