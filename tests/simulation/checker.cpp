@@ -168,7 +168,8 @@ void Checker::on_page(ProcessNumber process, const ReadRequest& request, const R
         if (!page.more) facts.read.merge(facts.before_increment);
     }
     for (const Entry& entry : page.entries) {
-        auto& rows = request.kind == Kind::scan ? facts.scanned : facts.read;
+        const bool is_partial = request.kind == Kind::scan || request.kind == Kind::lanes;
+        auto& rows = is_partial ? facts.scanned : facts.read;
         rows.insert({entry.partition, entry.sequence});
         note("read", process, number_of(entry.message->id), entry.sequence,
              kKinds[static_cast<std::size_t>(request.kind)]);

@@ -116,10 +116,11 @@ private:
         bool guest = false;
         bool paused = false;
         Duration trouble{};
+        Duration last_return{};
         std::vector<Target> registry{};
         using Rows = std::set<std::pair<PartitionId, Sequence>>;
-        /// What it must know; scanned rows only once a whole increment has followed, because the
-        /// slow look back reads rows that it leaves to the increments.
+        /// What it must know; rows of scans and lanes only once a whole increment has followed,
+        /// because the slow look back, and a lane read for one chain, leave them to the increments.
         Rows read{};
         Rows scanned{};
         Rows before_increment{};

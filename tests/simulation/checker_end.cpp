@@ -52,7 +52,10 @@ std::vector<const OpenRow*> Checker::unfinished() const {
 void Checker::on_stopped(ProcessNumber process) {
     note("stopped", process);
     const bool had_trouble = now_ - processes_[process].trouble < plan_.engine.shutdown_timeout * 2;
-    if (has_running(process) || had_trouble) return;
+    // What ended in the last moment may not be settled in time.
+    const bool just_ended =
+        now_ - processes_[process].last_return < plan_.engine.shutdown_timeout / 4;
+    if (has_running(process) || had_trouble || just_ended) return;
     const Uuid& self = processes_[process].incarnation;
     for (const auto& [id, row] : store_->db().partitions) {
         if (row.token.owner == self && row.token.generation == store_->generation()) {

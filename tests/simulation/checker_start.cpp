@@ -131,7 +131,8 @@ void Checker::check_order(ProcessNumber process, const ActiveRun& run, const eng
         if (!is_ordered && !is_read) continue;
         const StoreTime not_before = head.entry.message->not_before;
         if (not_before > StoreTime{} && clock_ever_stepped_) continue;
-        if (not_before > store_->clock(head.committed) &&
+        // The owner's idea of the store's time is as old as its last beat.
+        if (not_before > store_->clock(head.committed) - plan_.engine.lease &&
             not_before + kClockSlack * 2 > store_->clock(now_)) {
             continue;
         }
@@ -179,6 +180,7 @@ void Checker::check_times(const engine::RunItem& item) {
 
 void Checker::on_return(ProcessNumber process, engine::RunId id,
                         const engine::RunResults& results) {
+    processes_[process].last_return = now_;
     const auto run = std::find_if(active_.begin(), active_.end(), [&](const ActiveRun& r) {
         return r.process == process && r.id == id;
     });

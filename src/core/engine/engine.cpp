@@ -67,7 +67,12 @@ void Engine::on_channel(LocalTime now, ChannelReply reply) {
     machine_->on_channel(now, std::move(reply));
 }
 void Engine::on_outcome(LocalTime now, RunId run, RunResults results) {
-    machine_->on_outcome(now, run, std::move(results));
+    Completed completed{run, std::move(results)};
+    machine_->on_outcomes(now, {&completed, 1});
+}
+
+void Engine::on_outcomes(LocalTime now, std::span<Completed> completed) {
+    machine_->on_outcomes(now, completed);
 }
 void Engine::on_appended(LocalTime now, std::span<const HandOver> messages) {
     machine_->on_appended(now, messages);

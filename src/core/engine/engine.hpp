@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "waybill/box.hpp"
-#include "waybill/inline.hpp"
+#include "waybill/executor.hpp"
 #include "waybill/observer.hpp"
 #include "waybill/store.hpp"
 #include "waybill/target.hpp"
@@ -70,13 +70,10 @@ Problems check(const Config& config);
 
 using RunId = std::uint64_t;
 
-struct RunItem {
-    MessagePtr message{};
-    Sequence sequence = 0;
-    /// 1 for the first.
-    std::uint32_t attempt = 1;
-    std::uint32_t requeues = 0;
-};
+/// The executor's own types: a run is handed through without being copied.
+using RunItem = DeliveryItem;
+using RunResult = DeliveryResult;
+using RunResults = DeliveryResults;
 
 /// Call the executor of a target once, with one message or a batch; answer with on_outcome exactly once.
 struct Run {
@@ -91,15 +88,12 @@ struct Run {
     LocalTime deadline{};
 };
 
-/// What came of one item of a run.
-struct RunResult {
-    Outcome outcome{};
-    /// For inline targets; others leave it.
-    InlineResult::Record record = InlineResult::Record::not_done;
+/// What came of a run: one result per item; nothing = the handler did not mention it: released, not
+/// counted.
+struct Completed {
+    RunId run = 0;
+    RunResults results{};
 };
-
-/// A run's answer: one per item; nothing = the handler did not mention it: released, not counted.
-using RunResults = std::vector<std::optional<RunResult>>;
 
 struct DeclareCall {
     std::vector<BoxDeclaration> boxes{};
@@ -186,6 +180,8 @@ public:
     void on_beat(LocalTime now, BeatAnswer answer);
     void on_channel(LocalTime now, ChannelReply reply);
     void on_outcome(LocalTime now, RunId run, RunResults results);
+    /// The same for all that ended together: decided once.
+    void on_outcomes(LocalTime now, std::span<Completed> completed);
     void on_appended(LocalTime now, std::span<const HandOver> messages);
 
     /// What to do now; each command is handed out once. Call after every event.

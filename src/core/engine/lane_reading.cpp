@@ -111,7 +111,7 @@ void Machine::prove_lanes(std::uint64_t before) {
         if (partition == nullptr || !partition->works.contains(sequence)) {
             continue;
         }
-        Work& work = *partition->works.at(sequence);
+        Work& work = partition->works.at(sequence);
         if (work.unproven >= before) {
             unproven_.emplace_back(id, sequence);
             continue;

@@ -8,14 +8,13 @@ namespace waybill::engine {
 /// Its not-before has passed: from now on it has a place in its lanes.
 void Machine::enter(Work& work) {
     work.entered = true;
-    std::vector<std::uint32_t> chains;
     for (Delivery& delivery : work.deliveries) {
         clear_timer(delivery);
-        if (delivery.attached && std::ranges::find(chains, delivery.chain) == chains.end()) {
-            chains.push_back(delivery.chain);
-        }
     }
-    for (const std::uint32_t chain : chains) {
+    for (const std::uint32_t chain : chains_of(work.deliveries)) {
+        if (!is_attached(work.deliveries, chain)) {
+            continue;
+        }
         if (work.lane_hash != 0 && !lane_admits(*work.partition, work.sequence, row_due(work),
                                                 work.lane_hash, chain, Via::due)) {
             detach(work, chain);
@@ -58,9 +57,16 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
 
 /// Finds it or makes it.
 Lane& Machine::lane_at(Partition& partition, std::uint64_t key) {
-    const auto [found, fresh] = partition.lanes.try_emplace(key);
-    window_used_ += fresh ? lane_bytes : 0;
-    return found->second;
+    if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
+        return found->second;
+    }
+    window_used_ += lane_bytes;
+    return spare_lanes_.insert(partition.lanes, key);
+}
+
+void Machine::forget_lane(Partition& partition, LaneMap::iterator place) {
+    window_used_ -= lane_bytes;
+    spare_lanes_.erase(partition.lanes, place);
 }
 
 /// If the lane was blocked by this head, it is so no longer: what comes after it is read next.
@@ -98,8 +104,7 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
     if (lane.blocked_head != 0) {
         if (lane.queue.empty() && lane.running == 0) {
             const Sequence head = lane.blocked_head;
-            window_used_ -= lane_bytes;
-            partition.lanes.erase(found);
+            forget_lane(partition, found);
             partition.blocked.set(key, head, true);
         }
         return;
@@ -111,8 +116,7 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
         lane_reads_.push_back({partition.id, key, text, chain, lane.skipped_from});
     }
     if (lane.queue.empty() && lane.skipped_from == 0 && lane.running == 0 && !lane.reading) {
-        window_used_ -= lane_bytes;
-        partition.lanes.erase(found);
+        forget_lane(partition, found);
     }
 }
 
@@ -144,8 +148,7 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
             return;
         }
         more = more || lane.skipped_from != 0;
-        window_used_ -= lane_bytes;
-        partition.lanes.erase(found);
+        forget_lane(partition, found);
     }
     if (const auto* blocked = partition.blocked.find(key)) {
         more = more || blocked->more || blocked->head != head;
@@ -155,9 +158,7 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
 }
 
 bool Machine::chain_is_open(const Work& work, std::uint32_t chain) const {
-    return std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
-        return delivery.chain == chain && !delivery.is_settled();
-    });
+    return any_unsettled(work.deliveries, chain);
 }
 
 bool Machine::chain_is_halted(const Work& work, std::uint32_t chain) const {

@@ -99,9 +99,10 @@ void Machine::remove(Work& work) {
         work.gone = true;
         partition.waiting -= work.queued;
         work.partition = nullptr;
-        gone_.emplace(&work, std::move(node->second));  // until the ready queue gets there
+        gone_.emplace(&work, partition.works.extract(node));  // until the ready queue gets there
+    } else {
+        spare_works_.erase(partition.works, node);
     }
-    partition.works.erase(node);
 }
 
 }  // namespace waybill::engine

@@ -13,35 +13,35 @@ constexpr std::uint32_t kStrikesMax = 3;
 Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t only_chain) {
     BoxState& box = *boxes_[partition.box];
     const auto found = partition.works.find(entry.sequence);
-    Work* work = found == partition.works.end() ? nullptr : found->second.get();
+    Work* work = found == partition.works.end() ? nullptr : &found->second;
     if (entry.message == nullptr) {
         auto missing = std::make_shared<Message>();
         missing->box = box.box->name;
         entry.message = std::move(missing);
         return work != nullptr ? Loaded::accounted : take_unrouted(partition, entry, via);
     }
-    std::vector<Delivery> routed;
     if (work == nullptr) {
-        routed = route(box, entry);
-        note_foreign(partition, box, routed);
-        const bool nothing_open = std::ranges::all_of(routed, &Delivery::is_terminal);
+        route(box, entry, routed_);
+        note_foreign(partition, box, routed_);
+        const bool nothing_open = std::ranges::all_of(routed_, &Delivery::is_terminal);
         if (nothing_open && !entry.halted) {
-            return entry.parked && routed.empty() ? Loaded::accounted
+            return entry.parked && routed_.empty() ? Loaded::accounted
                                                   : take_unrouted(partition, entry, via);
         }
     }
     if (work == nullptr && via == Via::parked) {
-        return unpark(partition, entry, std::move(routed));
+        return unpark(partition, entry);
     }
-    const std::vector<Delivery>& deliveries = work != nullptr ? work->deliveries : routed;
+    const std::vector<Delivery>& deliveries = work != nullptr ? work->deliveries : routed_;
     const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);
     // The store's due time may be older than the registry: a new target can be due at once.
     const bool far = work == nullptr && via != Via::forced && via != Via::lanes &&
                      is_far(entry.due, entry.sequence) &&
-                     is_far(earliest_due(routed, box.routes, entry.halted), entry.sequence);
+                     is_far(earliest_due(routed_, box.routes, entry.halted), entry.sequence);
     const bool entered = entry.message->not_before <= store_now();
     const bool holds_lane = lane_hash != 0 && entered && box.box->options.lanes == Lanes::strict;
-    std::vector<std::uint32_t> wanted;
+    std::vector<std::uint32_t>& wanted = wanted_;
+    wanted.clear();
     for (const std::uint32_t chain : chains_of(deliveries)) {
         const bool halted = work != nullptr ? chain_is_halted(*work, chain)
                                             : entry.halted && any_halting(deliveries, chain);
@@ -81,7 +81,7 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
         return Loaded::accounted;
     }
     if (work == nullptr) {
-        work = &make_work(partition, entry, std::move(routed));
+        work = &make_work(partition, entry, routed_, lane_hash);
     }
     take_in(*work, wanted, via);
     return Loaded::taken;
@@ -105,11 +105,12 @@ void Machine::take_in(Work& work, const std::vector<std::uint32_t>& chains, Via 
 }
 
 /// A parked row has no place in the store's lanes: it takes its place here when it has one there.
-Loaded Machine::unpark(Partition& partition, Entry& entry, std::vector<Delivery> routed) {
+Loaded Machine::unpark(Partition& partition, Entry& entry) {
     if (!make_room(entry, false, false)) {
         return Loaded::refused;
     }
-    Work& work = make_work(partition, entry, std::move(routed));
+    const std::uint64_t lane_hash = lane_hash_of(*boxes_[partition.box], *entry.message);
+    Work& work = make_work(partition, entry, routed_, lane_hash);
     work.unparking = true;
     mark_dirty(work);
     emit(Event::Kind::unparked, work);
@@ -118,14 +119,16 @@ Loaded Machine::unpark(Partition& partition, Entry& entry, std::vector<Delivery>
 
 void Machine::unparked(Work& work) {
     work.unparking = false;
-    std::vector<std::uint32_t> wanted = chains_of(work.deliveries);
-    std::erase_if(wanted, [&](std::uint32_t chain) {
-        return !wants_chain(*work.partition, work.sequence, work.halted, work.deliveries, chain,
-                            Via::parked) ||
-               (work.lane_hash != 0 && work.entered &&
-                !lane_admits(*work.partition, work.sequence, row_due(work), work.lane_hash, chain,
-                             Via::parked));
-    });
+    std::vector<std::uint32_t> wanted;
+    for (const std::uint32_t chain : chains_of(work.deliveries)) {
+        if (wants_chain(*work.partition, work.sequence, work.halted, work.deliveries, chain,
+                        Via::parked) &&
+            (work.lane_hash == 0 || !work.entered ||
+             lane_admits(*work.partition, work.sequence, row_due(work), work.lane_hash, chain,
+                         Via::parked))) {
+            wanted.push_back(chain);
+        }
+    }
     take_in(work, wanted, Via::parked);
 }
 
@@ -168,7 +171,9 @@ Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
     const BoxOptions& options = boxes_[partition.box]->box->options;
     const bool matched = !entry.progress.empty();
     const bool missing = entry.message->id.is_nil();
-    Work& work = make_work(partition, entry, {});
+    routed_.clear();
+    Work& work = make_work(partition, entry, routed_,
+                           lane_hash_of(*boxes_[partition.box], *entry.message));
     if (missing || (!matched && options.unmatched == Unmatched::dead)) {
         work.letters.push_back(
             {.message = work.message->id,
@@ -186,10 +191,8 @@ Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
 bool Machine::wants_chain(const Partition& partition, Sequence sequence, bool halted,
                           const std::vector<Delivery>& deliveries, std::uint32_t chain,
                           Via via) const {
-    const bool attached = std::ranges::any_of(
-        deliveries, [&](const Delivery& d) { return d.chain == chain && d.attached; });
-    if (attached || !boxes_[partition.box]->routes.chain_is_local(chain) ||
-        !any_open(deliveries, chain) || (halted && any_halting(deliveries, chain))) {
+    if (is_attached(deliveries, chain) || !boxes_[partition.box]->routes.chain_is_local(chain) ||
+        !any_unsettled(deliveries, chain) || (halted && any_halting(deliveries, chain))) {
         return false;
     }
     const Sequence cursor = partition.cursors[chain];
@@ -244,25 +247,25 @@ bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due
     return true;
 }
 
-Work& Machine::make_work(Partition& partition, Entry& entry, std::vector<Delivery> deliveries) {
-    auto owned = std::make_unique<Work>();
-    Work& work = *owned;
+/// `deliveries` gets the empty vector of the work in exchange.
+Work& Machine::make_work(Partition& partition, Entry& entry, std::vector<Delivery>& deliveries,
+                         std::uint64_t lane_hash) {
+    Work& work = spare_works_.insert(partition.works, entry.sequence);
     work.partition = &partition;
     work.sequence = entry.sequence;
     work.message = std::move(entry.message);
-    work.deliveries = std::move(deliveries);
+    work.deliveries.swap(deliveries);
     work.only = std::move(entry.only);
     work.requeues = entry.requeues;
     work.strikes = entry.strikes;
     work.solo_epoch = entry.solo_epoch;
     work.halted = entry.halted;
     work.stored_due = entry.due;
-    work.lane_hash = lane_hash_of(*boxes_[partition.box], *work.message);
+    work.lane_hash = lane_hash;
     work.bytes = bytes_of(work);
     work.entered = work.message->not_before <= store_now();
     window_used_ += work.bytes;
     ++works_;
-    partition.works.emplace(work.sequence, std::move(owned));
     return work;
 }
 

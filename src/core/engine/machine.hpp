@@ -8,6 +8,7 @@
 
 #include "core/engine/engine.hpp"
 #include "core/engine/model.hpp"
+#include "core/engine/node_pool.hpp"
 #include "core/engine/ready_queue.hpp"
 #include "core/engine/roster.hpp"
 #include "core/engine/routes.hpp"
@@ -62,7 +63,16 @@ struct RunState {
     bool ghost = false;
     bool timed_out = false;
     bool cancelled = false;
+
+    void reset() {
+        std::vector<Part> kept = std::move(parts);
+        kept.clear();
+        *this = {};
+        parts = std::move(kept);
+    }
 };
+
+using RunMap = std::unordered_map<RunId, RunState>;
 
 /// How a row came to us; what it may do to memory depends on it.
 enum class Via : std::uint8_t { increment, scan, due, lanes, parked, hand_over, forced };
@@ -82,7 +92,7 @@ public:
     void on_wake(LocalTime now);
     void on_beat(LocalTime now, BeatAnswer answer);
     void on_channel(LocalTime now, ChannelReply reply);
-    void on_outcome(LocalTime now, RunId run, RunResults results);
+    void on_outcomes(LocalTime now, std::span<Completed> completed);
     void on_appended(LocalTime now, std::span<const HandOver> messages);
     Commands take_commands() { return std::exchange(commands_, {}); }
     LocalTime next_tick() const;
@@ -155,10 +165,10 @@ private:
 
     // loading.cpp
     Loaded load(Partition& partition, Entry& entry, Via via, std::uint32_t only_chain = any_chain);
-    std::vector<Delivery> route(const BoxState& box, const Entry& entry) const;
+    void route(const BoxState& box, const Entry& entry, std::vector<Delivery>& deliveries) const;
     Loaded take_unrouted(Partition& partition, Entry& entry, Via via);
     void take_in(Work& work, const std::vector<std::uint32_t>& chains, Via via);
-    Loaded unpark(Partition& partition, Entry& entry, std::vector<Delivery> routed);
+    Loaded unpark(Partition& partition, Entry& entry);
     void unparked(Work& work);
     bool wants_chain(const Partition& partition, Sequence sequence, bool halted,
                      const std::vector<Delivery>& deliveries, std::uint32_t chain, Via via) const;
@@ -169,7 +179,8 @@ private:
                   const std::vector<std::uint32_t>& chains, Via via);
     void collapse_if_pointless(Work& work);
     std::uint64_t collapse_hash(const Message& message) const;
-    Work& make_work(Partition& partition, Entry& entry, std::vector<Delivery> deliveries);
+    Work& make_work(Partition& partition, Entry& entry, std::vector<Delivery>& deliveries,
+                    std::uint64_t lane_hash);
     void bury_orphans(Work& work);
     void judge_solo_start(Work& work);
     void attach(Work& work, std::uint32_t chain);
@@ -190,6 +201,7 @@ private:
                     const std::string& text);
     void lift_block(Partition& partition, std::uint64_t key, Sequence head);
     Lane& lane_at(Partition& partition, std::uint64_t key);
+    void forget_lane(Partition& partition, LaneMap::iterator place);
     void advance(Work& work, std::uint32_t chain);
     bool may_run(const Work& work, const Delivery& delivery) const;
     bool predecessor_done(const Work& work, const Delivery& delivery) const;
@@ -212,13 +224,15 @@ private:
                   const TargetOptions& options) const;
     bool take_rate_token(TargetState& target, const TargetOptions& options, std::uint32_t live);
     bool still_startable(const ReadyQueue::Item& item);
-    void launch(std::uint32_t box, std::uint32_t target, std::vector<ReadyQueue::Item> items);
+    void launch(std::uint32_t box, std::uint32_t target,
+                std::span<const ReadyQueue::Item> items);
     void extend_batch(const TargetOptions& options, ReadyQueue& ready,
                       std::vector<ReadyQueue::Item>& items);
     void begin_solo(Work& work, std::uint32_t delivery);
     void launch_solo();
 
     // outcomes.cpp
+    void end_run(Completed& completed);
     void time_out_runs();
     void make_ghost(RunState& run, bool timed_out);
     bool is_inline(const RunState& run) const;
@@ -361,7 +375,7 @@ private:
     Timers timers_{};
     std::uint64_t timer_serial_ = 0;
     std::deque<std::pair<std::uint32_t, std::uint32_t>> rotation_{};
-    std::unordered_map<RunId, RunState> runs_{};
+    RunMap runs_{};
     RunId last_run_ = 0;
     std::uint32_t in_flight_ = 0;
     std::uint32_t abandoned_ = 0;
@@ -391,7 +405,14 @@ private:
     bool starved_ = false;
     std::uint64_t works_ = 0;
     /// Out of memory's books, but a ready queue still points at them.
-    std::unordered_map<const Work*, std::unique_ptr<Work>> gone_{};
+    std::unordered_map<const Work*, WorkMap::node_type> gone_{};
+    NodePool<WorkMap> spare_works_{};
+    NodePool<LaneMap> spare_lanes_{};
+    NodePool<RunMap> spare_runs_{};
+    /// Scratch of load() and start_one(), which never meet themselves.
+    std::vector<Delivery> routed_{};
+    std::vector<std::uint32_t> wanted_{};
+    std::vector<ReadyQueue::Item> starting_{};
 
     // operators
     std::deque<Command> waiting_commands_{};

@@ -22,19 +22,35 @@ std::uint32_t bytes_of(const Work& work) {
     return static_cast<std::uint32_t>(std::min<std::size_t>(bytes, UINT32_MAX));
 }
 
-std::vector<std::uint32_t> chains_of(const std::vector<Delivery>& deliveries) {
-    std::vector<std::uint32_t> chains;
-    for (const Delivery& delivery : deliveries) {
-        if (std::ranges::find(chains, delivery.chain) == chains.end()) {
-            chains.push_back(delivery.chain);
-        }
-    }
-    return chains;
+void Work::reset() {
+    std::vector<Delivery> kept = std::move(deliveries);
+    kept.clear();
+    *this = {};
+    deliveries = std::move(kept);
+}
+
+void Lane::reset() {
+    std::vector<Work*> kept = std::move(queue);
+    kept.clear();
+    *this = {};
+    queue = std::move(kept);
+}
+
+bool is_attached(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
+    return std::ranges::any_of(deliveries, [&](const Delivery& delivery) {
+        return delivery.chain == chain && delivery.attached;
+    });
 }
 
 bool any_open(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
     return std::ranges::any_of(deliveries, [&](const Delivery& delivery) {
         return delivery.chain == chain && !delivery.is_terminal();
+    });
+}
+
+bool any_unsettled(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
+    return std::ranges::any_of(deliveries, [&](const Delivery& delivery) {
+        return delivery.chain == chain && !delivery.is_settled();
     });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <ranges>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -86,6 +86,8 @@ struct Work {
     std::uint32_t sent_attempts = 0;
     std::uint32_t sent_revived = 0;
     bool sent_finish = false;
+
+    void reset();
 };
 
 /// What memory knows of one (lane, chain).
@@ -109,7 +111,11 @@ struct Lane {
             blocked_head = 0;
         }
     }
+    void reset();
 };
+
+using WorkMap = std::unordered_map<Sequence, Work>;
+using LaneMap = std::unordered_map<std::uint64_t, Lane>;
 
 /// A partition this instance owns.
 struct Partition {
@@ -132,11 +138,11 @@ struct Partition {
     /// On its way out: its works leave without starting others.
     bool dropping = false;
 
-    std::unordered_map<Sequence, std::unique_ptr<Work>> works{};
+    WorkMap works{};
     /// Per chain: all rows up to here are in memory or accounted for by lane or due time.
     std::vector<Sequence> cursors{};
     /// Per (chain, lane), by lane_key().
-    std::unordered_map<std::uint64_t, Lane> lanes{};
+    LaneMap lanes{};
     /// Lanes of which only the waiting head is known, in the store.
     BlockedLanes blocked{};
     /// Youngest not started work per collapse key (and lane).
@@ -157,9 +163,23 @@ inline std::uint64_t lane_key(std::uint64_t lane_hash, std::uint32_t chain) {
 }
 
 /// Chains of these deliveries, each once, in order.
-std::vector<std::uint32_t> chains_of(const std::vector<Delivery>& deliveries);
-/// Some delivery of the chain is not terminal; some is dead and holds its lane in halt mode.
+inline auto chains_of(const std::vector<Delivery>& deliveries) {
+    const Delivery* all = deliveries.data();
+    const auto is_first = [all](std::size_t i) {
+        for (std::size_t before = 0; before < i; ++before) {
+            if (all[before].chain == all[i].chain) {
+                return false;
+            }
+        }
+        return true;
+    };
+    return std::views::iota(std::size_t{0}, deliveries.size()) | std::views::filter(is_first) |
+           std::views::transform([all](std::size_t i) { return all[i].chain; });
+}
+bool is_attached(const std::vector<Delivery>& deliveries, std::uint32_t chain);
+/// Some delivery of the chain is not terminal; is not durably so; is dead and holds its lane.
 bool any_open(const std::vector<Delivery>& deliveries, std::uint32_t chain);
+bool any_unsettled(const std::vector<Delivery>& deliveries, std::uint32_t chain);
 bool any_halting(const std::vector<Delivery>& deliveries, std::uint32_t chain);
 
 /// The earliest moment at which any of these may run; `halted` ones never do.

@@ -12,7 +12,7 @@ void Machine::on_command(const Command& command) {
     Partition& partition = *find_partition(command.partition);
     const auto found = partition.works.find(command.sequence);
     if (found != partition.works.end()) {
-        carry_out(found->second.get(), command);
+        carry_out(&found->second, command);
     } else {
         waiting_commands_.push_back(command);  // its row must be read first
     }
@@ -28,7 +28,7 @@ void Machine::carry_out_waiting() {
     const auto found = partition->works.find(command.sequence);
     if (found != partition->works.end()) {
         waiting_commands_.pop_front();
-        carry_out(found->second.get(), command);
+        carry_out(&found->second, command);
     }
 }
 
@@ -90,10 +90,7 @@ void Machine::unblock(Work& work, std::uint32_t chain) {
         return;
     }
     lift_block(partition, key, work.sequence);
-    const bool attached = std::ranges::any_of(work.deliveries, [&](const Delivery& delivery) {
-        return delivery.chain == chain && delivery.attached;
-    });
-    if (!attached && box_of(work).routes.chain_is_local(chain) &&
+    if (!is_attached(work.deliveries, chain) && box_of(work).routes.chain_is_local(chain) &&
         work.sequence <= partition.cursors[chain]) {
         attach(work, chain);
     }

@@ -25,17 +25,25 @@ std::uint64_t Machine::lane_ghost(PartitionId partition, std::uint64_t lane) con
     return (lane ^ (partition + 1) * 0x94D049BB133111EBULL) & ~1ULL;
 }
 
-void Machine::on_outcome(LocalTime now, RunId id, RunResults results) {
+void Machine::on_outcomes(LocalTime now, std::span<Completed> completed) {
     now_ = now;
-    const auto found = runs_.find(id);
-    if (found == runs_.end()) {
-        return turn(now);
+    for (Completed& one : completed) {
+        end_run(one);
     }
-    RunState run = std::move(found->second);
-    runs_.erase(found);
+    turn(now);
+}
+
+void Machine::end_run(Completed& completed) {
+    RunResults& results = completed.results;
+    const auto found = runs_.find(completed.run);
+    if (found == runs_.end()) {
+        return;
+    }
+    RunMap::node_type ended = runs_.extract(found);
+    const RunState& run = ended.mapped();
     if (run.ghost) {
         ghost_returned(run);
-        return turn(now);
+        return spare_runs_.keep(std::move(ended));
     }
     --in_flight_;
     --boxes_[run.box]->running;
@@ -54,7 +62,7 @@ void Machine::on_outcome(LocalTime now, RunId id, RunResults results) {
         broken = broken || !result || !std::holds_alternative<Done>(result->outcome);
         end_part(run, run.parts[i], std::move(result));
     }
-    turn(now);
+    spare_runs_.keep(std::move(ended));
 }
 
 bool Machine::run_is_strict(const RunState& run) const {
@@ -146,12 +154,12 @@ void Machine::ghost_returned(const RunState& run) {
         return;
     }
     --partition->running;
-    for (const auto& [sequence, work] : partition->works) {
+    for (auto& [sequence, work] : partition->works) {
         const bool waited = std::ranges::any_of(run.parts, [&](const RunState::Part& part) {
-            return part.message == work->message->id;
+            return part.message == work.message->id;
         });
         if (waited) {
-            advance(*work, chain);
+            advance(work, chain);
         }
     }
     const auto lane = partition->lanes.find(run.lane);

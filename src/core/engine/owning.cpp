@@ -163,7 +163,7 @@ void Machine::learn_registry(const BeatReply& reply) {
             }
             std::ranges::sort(sequences);
             for (const Sequence sequence : sequences) {
-                reroute(*partition->works.at(sequence));
+                reroute(partition->works.at(sequence));
             }
         }
     }
@@ -195,7 +195,7 @@ void Machine::confirm(Partition& partition) {
     }
     std::ranges::sort(sequences);
     for (const Sequence sequence : sequences) {
-        Work& work = *partition.works.at(sequence);
+        Work& work = partition.works.at(sequence);
         for (const std::uint32_t chain : chains_of(work.deliveries)) {
             advance(work, chain);
         }
@@ -297,12 +297,12 @@ void Machine::drop_partition(PartitionId id, Event::Kind why) {
         nullptr);
     partition.dropping = true;
     std::vector<Sequence> sequences;
-    for (const auto& [sequence, work] : partition.works) {
-        work->settle = Work::Settle::clean;
+    for (auto& [sequence, work] : partition.works) {
+        work.settle = Work::Settle::clean;
         sequences.push_back(sequence);
     }
     for (const Sequence sequence : sequences) {
-        remove(*partition.works.at(sequence));
+        remove(partition.works.at(sequence));
     }
     window_used_ -= lane_bytes * partition.lanes.size();
     std::erase_if(lane_reads_, [&](const LaneRead& read) { return read.partition == id; });

@@ -235,8 +235,8 @@ void Machine::on_scan(const ReadRequest& request, ReadPage& page) {
         // What was in memory already may be sure of its place now.
         const auto known = partition->works.find(entry.sequence);
         if (known != partition->works.end()) {
-            for (const std::uint32_t chain : chains_of(known->second->deliveries)) {
-                advance(*known->second, chain);
+            for (const std::uint32_t chain : chains_of(known->second.deliveries)) {
+                advance(known->second, chain);
             }
         }
     }
@@ -313,7 +313,7 @@ void Machine::on_row(ReadPage& page) {
         load(*partition, page.entries.front(), Via::forced);
     }
     const auto found = partition->works.find(command.sequence);
-    carry_out(found == partition->works.end() ? nullptr : found->second.get(), command);
+    carry_out(found == partition->works.end() ? nullptr : &found->second, command);
 }
 
 }  // namespace waybill::engine

@@ -68,7 +68,8 @@ bool Machine::is_known(const Partition& partition, const Entry& entry) const {
         return true;
     }
     const BoxState& box = *boxes_[partition.box];
-    const std::vector<Delivery> deliveries = route(box, entry);
+    std::vector<Delivery> deliveries;
+    route(box, entry, deliveries);
     if (is_far(entry.due, entry.sequence) &&
         is_far(earliest_due(deliveries, box.routes, entry.halted), entry.sequence)) {
         return true;

@@ -11,8 +11,9 @@ constexpr std::size_t kForeignMax = 64;
 }  // namespace
 
 /// Every registered target that wants the message, with what is already known of its delivery.
-std::vector<Delivery> Machine::route(const BoxState& box, const Entry& entry) const {
-    std::vector<Delivery> deliveries;
+void Machine::route(const BoxState& box, const Entry& entry,
+                    std::vector<Delivery>& deliveries) const {
+    deliveries.clear();
     const std::vector<RouteTarget>& targets = box.routes.targets();
     for (std::uint32_t index = 0; index < targets.size(); ++index) {
         const RouteTarget& route = targets[index];
@@ -42,7 +43,6 @@ std::vector<Delivery> Machine::route(const BoxState& box, const Entry& entry) co
         }
         deliveries.push_back(std::move(delivery));
     }
-    return deliveries;
 }
 
 void Machine::note_foreign(Partition& partition, const BoxState& box,
@@ -70,7 +70,8 @@ void Machine::reroute(Work& work) {
     }
     const bool was_unmatched = work.deliveries.empty() && !work.message->id.is_nil();
     Entry entry{.message = work.message, .only = work.only};
-    for (Delivery& fresh : route(box, entry)) {
+    route(box, entry, routed_);
+    for (Delivery& fresh : routed_) {
         const bool known = std::ranges::any_of(
             work.deliveries, [&](const Delivery& d) { return d.target == fresh.target; });
         if (!known && !work.collapsed) {

@@ -130,6 +130,11 @@ void Machine::on_settled(const SettleReply& reply) {
     }
     const std::vector<Work*> sent = std::exchange(sent_, {});
     for (Work* work : sent) {
+        if (work != nullptr && work->unparking) {
+            unparked(*work);  // before others of its lane go on
+        }
+    }
+    for (Work* work : sent) {
         if (work != nullptr) {
             settled(*work);
         }
@@ -163,9 +168,6 @@ void Machine::settled(Work& work) {
         emit(Event::Kind::parked, work);
         return remove(work);
     }
-    if (work.unparking) {
-        unparked(work);
-    }
     if (&work == solo_ && work.settle == Work::Settle::clean) {
         return launch_solo();
     }
@@ -174,13 +176,10 @@ void Machine::settled(Work& work) {
 
 /// What is durable now makes the next step possible.
 void Machine::go_on(Work& work) {
-    std::vector<std::uint32_t> chains;
-    for (const Delivery& delivery : work.deliveries) {
-        if (delivery.attached && std::ranges::find(chains, delivery.chain) == chains.end()) {
-            chains.push_back(delivery.chain);
+    for (const std::uint32_t chain : chains_of(work.deliveries)) {
+        if (!is_attached(work.deliveries, chain)) {
+            continue;
         }
-    }
-    for (const std::uint32_t chain : chains) {
         if (chain_is_halted(work, chain)) {
             emit(Event::Kind::halted, work);
             block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence,

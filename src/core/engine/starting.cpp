@@ -64,11 +64,11 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
             begin_solo(*item.work, item.delivery);
             return true;
         }
-        std::vector<ReadyQueue::Item> items{item};
+        starting_.assign(1, item);
         if (options.calls == Calls::batch) {
-            extend_batch(options, target.ready, items);
+            extend_batch(options, target.ready, starting_);
         }
-        launch(box_index, index, std::move(items));
+        launch(box_index, index, starting_);
         return true;
     }
     target.tokens += 1.0;  // nothing started after all
@@ -111,7 +111,7 @@ bool Machine::still_startable(const ReadyQueue::Item& item) {
     --work.queued;
     if (work.gone) {
         if (work.queued == 0) {
-            gone_.erase(&work);
+            spare_works_.keep(std::move(gone_.extract(&work).mapped()));
         }
         return false;
     }
@@ -167,7 +167,8 @@ void Machine::extend_batch(const TargetOptions& options, ReadyQueue& ready,
             work.deliveries, [&](const Delivery& other) { return other.target == head.target; });
         if (found == work.deliveries.end() || found->state != Delivery::State::ready ||
             found->changed || found->sent || found->due > store_now() || work.collapsed ||
-            work.unproven != 0 || work.sequence > work.partition->cursors[head.chain]) {
+            work.unproven != 0 || work.sequence > work.partition->cursors[head.chain] ||
+            (lane.skipped_from != 0 && work.sequence >= lane.skipped_from)) {
             return;
         }
         const auto index = static_cast<std::uint32_t>(found - work.deliveries.begin());
@@ -193,7 +194,8 @@ void Machine::launch_solo() {
     const Delivery& delivery = work.deliveries[index];
     if (may_start() && runs_.empty() && delivery.state == Delivery::State::ready &&
         delivery.attached && may_run(work, delivery)) {
-        launch(work.partition->box, delivery.target, {{&work, index}});
+        const ReadyQueue::Item item{&work, index};
+        launch(work.partition->box, delivery.target, {&item, 1});
         return;
     }
     work.solo_epoch = 0;
@@ -201,23 +203,26 @@ void Machine::launch_solo() {
 }
 
 void Machine::launch(std::uint32_t box_index, std::uint32_t index,
-                     std::vector<ReadyQueue::Item> items) {
+                     std::span<const ReadyQueue::Item> items) {
     BoxState& box = *boxes_[box_index];
     TargetState& target = box.targets[index];
     const RouteTarget& route = box.routes.targets()[index];
     const TargetOptions& options = box.box->targets[route.local].options;
     Partition& partition = *items.front().work->partition;
-    RunState run{.box = box_index,
-                 .target = index,
-                 .partition = partition.id,
-                 .message = items.front().work->message->id,
-                 .started_at = now_,
-                 .deadline = later(now_, options.timeout)};
-    Run command{.id = ++last_run_,
-                .box = box_index,
-                .target = route.local,
-                .fence = {partition.id, partition.token},
-                .deadline = run.deadline};
+    RunState& run = spare_runs_.insert(runs_, ++last_run_);
+    run.box = box_index;
+    run.target = index;
+    run.partition = partition.id;
+    run.message = items.front().work->message->id;
+    run.started_at = now_;
+    run.deadline = later(now_, options.timeout);
+    Run& command = commands_.runs.emplace_back();
+    command.id = last_run_;
+    command.box = box_index;
+    command.target = route.local;
+    command.fence = {partition.id, partition.token};
+    command.deadline = run.deadline;
+    command.items.reserve(items.size());
     for (const ReadyQueue::Item& item : items) {
         Work& work = *item.work;
         Delivery& delivery = work.deliveries[item.delivery];
@@ -239,8 +244,6 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
     ++partition.running;
     target.deadlines.emplace_back(run.deadline, command.id);
     next_timeout_ = std::min(next_timeout_, run.deadline);
-    runs_.emplace(command.id, std::move(run));
-    commands_.runs.push_back(std::move(command));
 }
 
 }  // namespace waybill::engine

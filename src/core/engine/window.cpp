@@ -116,8 +116,12 @@ void Machine::evict_far() {
     }
 }
 
-/// All that is open of it waits for its time, here: the store's due time can stand for it.
+/// All that is open of it waits for its time, here: the store's due time can stand for it. What was
+/// only released is due soon, and the store does not know.
 bool Machine::is_evictable(const Work& work) const {
+    if (row_due(work) <= store_now() + kSoon) {
+        return false;
+    }
     if (!is_quiet(work) || work.queued > 0 || work.stored_due != row_due(work) ||
         (work.halted && !work.deliveries.empty())) {
         return false;
@@ -136,13 +140,10 @@ bool Machine::is_evictable(const Work& work) const {
 void Machine::evict(Work& work) {
     const bool blocks =
         work.lane_hash != 0 && work.entered && box_of(work).box->options.lanes == Lanes::strict;
-    std::vector<std::uint32_t> chains;
-    for (const Delivery& delivery : work.deliveries) {
-        if (delivery.attached && std::ranges::find(chains, delivery.chain) == chains.end()) {
-            chains.push_back(delivery.chain);
+    for (const std::uint32_t chain : chains_of(work.deliveries)) {
+        if (!is_attached(work.deliveries, chain)) {
+            continue;
         }
-    }
-    for (const std::uint32_t chain : chains) {
         if (blocks && chain_is_open(work, chain)) {
             block_lane(*work.partition, lane_key(work.lane_hash, chain), chain, work.sequence,
                        work.message->lane);
@@ -158,13 +159,13 @@ void Machine::shed_unsure() {
     for (auto& [id, partition] : owned_) {
         std::vector<Sequence> sequences;
         for (const auto& [sequence, work] : partition->works) {
-            if (work->lane_hash != 0) {
+            if (work.lane_hash != 0) {
                 sequences.push_back(sequence);
             }
         }
         std::ranges::sort(sequences, std::greater{});
         for (const Sequence sequence : sequences) {
-            Work& work = *partition->works.at(sequence);
+            Work& work = partition->works.at(sequence);
             for (const std::uint32_t chain : chains_of(work.deliveries)) {
                 if (sequence > partition->cursors[chain] && is_quiet(work, chain)) {
                     detach(work, chain);
@@ -231,12 +232,9 @@ void Machine::rewind_largest_chain() {
             continue;
         }
         std::vector<Work*> works;
-        for (const auto& [sequence, work] : partition->works) {
-            if (is_quiet(*work, chain) &&
-                std::ranges::any_of(work->deliveries, [&](const Delivery& d) {
-                    return d.chain == chain && d.attached;
-                })) {
-                works.push_back(work.get());
+        for (auto& [sequence, work] : partition->works) {
+            if (is_quiet(work, chain) && is_attached(work.deliveries, chain)) {
+                works.push_back(&work);
             }
         }
         std::ranges::sort(works, std::greater{}, &Work::sequence);

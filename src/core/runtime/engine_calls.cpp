@@ -60,27 +60,11 @@ engine::BeatAnswer call_beat(Store& store, const InstanceState& state) {
 }
 
 Delivery delivery_of(engine::Run& run, std::size_t items) {
-    Delivery delivery{.number = run.id, .fence = std::move(run.fence), .deadline = run.deadline};
-    delivery.items.reserve(items);
-    for (std::size_t i = 0; i < items; ++i) {
-        engine::RunItem& item = run.items[i];
-        delivery.items.push_back(
-            {std::move(item.message), item.sequence, item.attempt, item.requeues});
-    }
-    return delivery;
-}
-
-engine::RunResults run_results(DeliveryResults& results) {
-    engine::RunResults converted;
-    converted.reserve(results.size());
-    for (auto& result : results) {
-        if (result) {
-            converted.emplace_back(engine::RunResult{std::move(result->outcome), result->record});
-        } else {
-            converted.emplace_back();
-        }
-    }
-    return converted;
+    run.items.resize(items);
+    return {.number = run.id,
+            .items = std::move(run.items),
+            .fence = std::move(run.fence),
+            .deadline = run.deadline};
 }
 
 }  // namespace waybill::runtime

@@ -14,6 +14,5 @@ engine::BeatAnswer call_beat(Store& store, const InstanceState& state);
 
 /// The first `items` of the run.
 Delivery delivery_of(engine::Run& run, std::size_t items);
-engine::RunResults run_results(DeliveryResults& results);
 
 }  // namespace waybill::runtime

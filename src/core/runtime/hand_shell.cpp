@@ -93,9 +93,9 @@ bool HandShell::round(LocalTime wait_until) {
     mailbox_->take(letters_, wait_until, system_clock());
     const bool had_letters = !letters_.empty();
     const LocalTime then = now();
-    for (auto& [id, results] : letters_.completed) {
-        budget_.one_ended();
-        engine_.on_outcome(then, id, run_results(results));
+    if (!letters_.completed.empty()) {
+        budget_.ended(letters_.completed.size());
+        engine_.on_outcomes(then, letters_.completed);
     }
     if (!letters_.appended.empty()) engine_.on_appended(then, letters_.appended);
     if (letters_.wake) engine_.on_wake(then);
@@ -134,11 +134,11 @@ void HandShell::run(engine::Run& run) {
         return carrier.executor->start(std::move(one));
     }
     DeliveryResults results = carrier.body->call(delivery, std::stop_token{}, clock_);
-    budget_.one_ended();
+    budget_.ended(1);
     // As with threads: a deadline that passed meanwhile is seen before the answer.
     const LocalTime then = now();
     if (then >= engine_.next_tick()) engine_.on_tick(then);
-    engine_.on_outcome(then, id, run_results(results));
+    engine_.on_outcome(then, id, std::move(results));
 }
 
 void HandShell::cancel(std::span<const engine::RunId> runs) {

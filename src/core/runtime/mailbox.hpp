@@ -34,11 +34,7 @@ private:
 
 /// What has happened since the loop looked last.
 struct Letters {
-    struct Completed {
-        std::uint64_t run = 0;
-        DeliveryResults results{};
-    };
-    std::vector<Completed> completed{};
+    std::vector<engine::Completed> completed{};
     std::vector<engine::HandOver> appended{};
     std::vector<std::shared_ptr<IdleWait>> idle_waits{};
     std::optional<engine::BeatAnswer> beat{};

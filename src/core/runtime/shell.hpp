@@ -63,7 +63,7 @@ public:
         running_ += admitted > 0 ? 1 : 0;
         return admitted;
     }
-    void one_ended() { --running_; }
+    void ended(std::size_t runs) { running_ -= runs; }
     std::size_t running() const { return running_; }
     /// All that was allowed has run.
     bool is_spent() const { return left_ == 0U && running_ == 0; }

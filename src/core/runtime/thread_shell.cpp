@@ -75,9 +75,9 @@ void ThreadShell::loop() {
 }
 
 void ThreadShell::feed(Letters& letters, LocalTime now) {
-    for (auto& [run, results] : letters.completed) {
-        budget_.one_ended();
-        engine_.on_outcome(now, run, run_results(results));
+    if (!letters.completed.empty()) {
+        budget_.ended(letters.completed.size());
+        engine_.on_outcomes(now, letters.completed);
     }
     if (letters.beat) engine_.on_beat(now, std::move(*letters.beat));
     if (letters.channel) engine_.on_channel(now, std::move(*letters.channel));
