@@ -88,10 +88,12 @@ struct Attempt {
 struct Settlement {
     PartitionId partition = 0;
     Sequence sequence = 0;
+    /// A row that holds another message is not touched. Nil: the row's message was missing when it
+    /// was read (Entry::message was null); the row is meant if that is still so.
     Uuid message{};
     /// The row goes. Otherwise the fields below replace what it had.
     bool finish = false;
-    /// With finish: the message row goes too (keep_done = 0 and nothing died, or collapsed).
+    /// With finish: the message row goes too (nothing of it is to be kept, or it collapsed).
     bool drop_message = false;
     /// The deliveries that changed; others keep what they have.
     std::vector<Progress> progress{};

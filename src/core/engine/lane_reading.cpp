@@ -41,13 +41,14 @@ void Machine::on_lanes(ReadPage& page) {
         if (partition == nullptr) {
             continue;
         }
-        const auto known = partition->lanes.find(read.key);
+        Lane* known = partition->lanes.find(read.key);
         // A lane that was given up and came back since was not asked for this.
-        if (known == partition->lanes.end() || !known->second.reading) {
+        if (known == nullptr || !known->reading) {
             continue;
         }
-        if (known->second.skipped_from != read.from) {
-            known->second.reading = false;  // something before it is missing by now: ask again
+        if (known->skipped_from != read.from || known->blocked_head != 0) {
+            // Something before it is missing by now, or its head is blocked: ask again if need be.
+            known->reading = false;
             settle_lane(*partition, read.key, read.chain, read.lane);
             continue;
         }
@@ -69,17 +70,16 @@ void Machine::take_lane(Partition& partition, const LaneRead& read, ReadPage& pa
         const Sequence sequence = entry.sequence;
         behind = behind || sequence > partition.cursors[read.chain];
         // Making room for a row may send its whole lane back to the store, which remembers it.
-        const auto open = partition.lanes.find(read.key);
-        stopped = open == partition.lanes.end() || !open->second.reading ||
-                  open->second.skipped_from < next;
+        Lane* open = partition.lanes.find(read.key);
+        stopped = open == nullptr || !open->reading || open->skipped_from < next;
         if (stopped || behind) {
             break;
         }
         // Open the gate as far as this row; what comes after it stays in the store for now.
-        open->second.skipped_from = sequence + 1;
+        open->skipped_from = sequence + 1;
         if (load(partition, entry, Via::lanes, read.chain) == Loaded::refused) {
-            if (const auto lane = partition.lanes.find(read.key); lane != partition.lanes.end()) {
-                lane->second.skipped_from = sequence;
+            if (Lane* lane = partition.lanes.find(read.key)) {
+                lane->skipped_from = sequence;
             }
             stopped = true;
             break;
@@ -87,11 +87,11 @@ void Machine::take_lane(Partition& partition, const LaneRead& read, ReadPage& pa
         next = sequence + 1;
         ++rows;
     }
-    const auto found = partition.lanes.find(read.key);
-    if (found == partition.lanes.end() || !found->second.reading) {
+    Lane* found = partition.lanes.find(read.key);
+    if (found == nullptr || !found->reading) {
         return;
     }
-    Lane& lane = found->second;
+    Lane& lane = *found;
     lane.reading = false;
     if (behind) {
         lane.skipped_from = 0;

@@ -30,12 +30,7 @@ void Machine::enter_lane(Work& work, std::uint32_t chain) {
     if (work.lane_hash == 0 || !chain_is_open(work, chain)) {
         return;
     }
-    std::vector<Work*>& queue =
-        lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue;
-    const auto place = std::ranges::lower_bound(queue, work.sequence, {}, &Work::sequence);
-    if (place == queue.end() || *place != &work) {
-        queue.insert(place, &work);
-    }
+    lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue.insert(work);
 }
 
 void Machine::leave_lane(Work& work, std::uint32_t chain) {
@@ -47,26 +42,26 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
     if (!chain_is_open(work, chain) && !chain_is_halted(work, chain)) {
         lift_block(partition, key, work.sequence);
     }
-    const auto found = partition.lanes.find(key);
-    if (found == partition.lanes.end()) {
+    Lane* lane = partition.lanes.find(key);
+    if (lane == nullptr) {
         return;
     }
-    std::erase(found->second.queue, &work);
+    lane->queue.erase(work);
     settle_lane(partition, key, chain, work.message->lane);
 }
 
 /// Finds it or makes it.
 Lane& Machine::lane_at(Partition& partition, std::uint64_t key) {
-    if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
-        return found->second;
+    if (Lane* found = partition.lanes.find(key)) {
+        return *found;
     }
     window_used_ += lane_bytes;
-    return spare_lanes_.insert(partition.lanes, key);
+    return partition.lanes.insert(key);
 }
 
-void Machine::forget_lane(Partition& partition, LaneMap::iterator place) {
+void Machine::forget_lane(Partition& partition, std::uint64_t key) {
     window_used_ -= lane_bytes;
-    spare_lanes_.erase(partition.lanes, place);
+    partition.lanes.erase(key);
 }
 
 /// If the lane was blocked by this head, it is so no longer: what comes after it is read next.
@@ -79,24 +74,23 @@ void Machine::lift_block(Partition& partition, std::uint64_t key, Sequence head)
                 lane_at(partition, key).skip_from(head + 1);
             }
         }
-    } else if (const auto lane = partition.lanes.find(key);
-               lane != partition.lanes.end() && lane->second.blocked_head == head) {
-        lane->second.blocked_head = 0;
-        lane->second.skipped_from = head + 1;
+    } else if (Lane* lane = partition.lanes.find(key);
+               lane != nullptr && lane->blocked_head == head) {
+        lane->blocked_head = 0;
+        lane->skipped_from = head + 1;
     }
 }
 
 void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
                           const std::string& text) {
-    if (const auto moved = partition.lanes.find(key);
-        moved != partition.lanes.end() && !moved->second.queue.empty()) {
-        advance(*moved->second.queue.front(), chain);  // which may itself move or end the lane
+    if (const Lane* moved = partition.lanes.find(key); moved != nullptr && !moved->queue.empty()) {
+        advance(*moved->queue.front(), chain);  // which may itself move or end the lane
     }
-    const auto found = partition.lanes.find(key);
-    if (found == partition.lanes.end()) {
+    Lane* found = partition.lanes.find(key);
+    if (found == nullptr) {
         return;
     }
-    Lane& lane = found->second;
+    Lane& lane = *found;
     const bool strict = boxes_[partition.box]->box->options.lanes == Lanes::strict;
     const bool stuck = strict && !lane.queue.empty() &&
                        row_due(*lane.queue.front()) > store_now() &&
@@ -104,7 +98,7 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
     if (lane.blocked_head != 0) {
         if (lane.queue.empty() && lane.running == 0) {
             const Sequence head = lane.blocked_head;
-            forget_lane(partition, found);
+            forget_lane(partition, key);
             partition.blocked.set(key, head, true);
         }
         return;
@@ -116,7 +110,7 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
         lane_reads_.push_back({partition.id, key, text, chain, lane.skipped_from});
     }
     if (lane.queue.empty() && lane.skipped_from == 0 && lane.running == 0 && !lane.reading) {
-        forget_lane(partition, found);
+        forget_lane(partition, key);
     }
 }
 
@@ -124,8 +118,8 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
 void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain,
                          Sequence head, const std::string& text) {
     bool more = false;
-    if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
-        const std::vector<Work*> queue = found->second.queue;
+    if (const Lane* known = partition.lanes.find(key)) {
+        const std::vector<Work*> queue = known->queue.copy();
         for (auto it = queue.rbegin(); it != queue.rend() && (*it)->sequence > head; ++it) {
             if (is_quiet(**it, chain)) {
                 more = true;
@@ -135,9 +129,11 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
             }
         }
     }
-    if (const auto found = partition.lanes.find(key); found != partition.lanes.end()) {
-        Lane& lane = found->second;
-        std::erase_if(lane.queue, [&](const Work* work) { return work->sequence == head; });
+    if (Lane* known = partition.lanes.find(key)) {
+        Lane& lane = *known;
+        if (const auto work = partition.works.find(head); work != partition.works.end()) {
+            lane.queue.erase(work->second);
+        }
         if (lane.skipped_from != 0 && lane.skipped_from < head) {
             // Something before it is in the store too: the lane reads on from there and meets it again.
             return settle_lane(partition, key, chain, text);
@@ -148,7 +144,7 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
             return;
         }
         more = more || lane.skipped_from != 0;
-        forget_lane(partition, found);
+        forget_lane(partition, key);
     }
     if (const auto* blocked = partition.blocked.find(key)) {
         more = more || blocked->more || blocked->head != head;
@@ -218,10 +214,13 @@ void Machine::advance(Work& work, std::uint32_t chain) {
         leave_lane(work, chain);
     }
     // Somebody may have come in before it while it ran: then the turn is theirs.
-    const auto lane = work.partition->lanes.find(lane_key(work.lane_hash, chain));
-    if (work.lane_hash != 0 && lane != work.partition->lanes.end() && !lane->second.queue.empty() &&
-        lane->second.running == 0 && lane->second.queue.front()->sequence < work.sequence) {
-        advance(*lane->second.queue.front(), chain);
+    if (work.lane_hash == 0) {
+        return;
+    }
+    const Lane* lane = work.partition->lanes.find(lane_key(work.lane_hash, chain));
+    if (lane != nullptr && !lane->queue.empty() && lane->running == 0 &&
+        lane->queue.front()->sequence < work.sequence) {
+        advance(*lane->queue.front(), chain);
     }
 }
 
@@ -246,16 +245,15 @@ bool Machine::may_run(const Work& work, const Delivery& delivery) const {
     if (!ghosts_.empty() && ghosts_.contains(lane_ghost(partition.id, key))) {
         return false;
     }
-    const auto lane = partition.lanes.find(key);
-    if (lane == partition.lanes.end() || lane->second.queue.empty() ||
-        lane->second.queue.front() != &work ||
-        (lane->second.skipped_from != 0 && work.sequence >= lane->second.skipped_from)) {
+    const Lane* lane = partition.lanes.find(key);
+    if (lane == nullptr || lane->queue.empty() || lane->queue.front() != &work ||
+        (lane->skipped_from != 0 && work.sequence >= lane->skipped_from)) {
         return false;
     }
     const auto own = std::ranges::count_if(work.deliveries, [&](const Delivery& other) {
         return other.chain == delivery.chain && other.state == Delivery::State::running;
     });
-    return lane->second.running == static_cast<std::uint32_t>(own);
+    return lane->running == static_cast<std::uint32_t>(own);
 }
 
 void Machine::set_timer(Work& work, std::uint32_t delivery, StoreTime due) {

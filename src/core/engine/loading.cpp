@@ -226,11 +226,11 @@ bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due
         lane_at(partition, key).skipped_from = sequence < head ? head : more ? head + 1 : 0;
         return true;
     }
-    const auto found = partition.lanes.find(key);
-    if (found == partition.lanes.end() || via == Via::forced) {
+    Lane* found = partition.lanes.find(key);
+    if (found == nullptr || via == Via::forced) {
         return true;
     }
-    Lane& lane = found->second;
+    Lane& lane = *found;
     if (lane.blocked_head == sequence && !is_far(due, sequence)) {
         lane.blocked_head = 0;
         lane.skipped_from = sequence + 1;
@@ -239,7 +239,9 @@ bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due
     if (lane.skipped_from != 0 && sequence >= lane.skipped_from) {
         return false;
     }
+    // While there is memory in plenty, reading a row twice costs more than keeping it.
     if (lane.queue.size() >= config_.options.lane_rows && via != Via::lanes &&
+        memory_used() > config_.options.window_bytes / 2 &&
         sequence > lane.queue.back()->sequence) {
         lane.skip_from(sequence);
         return false;

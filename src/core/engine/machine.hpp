@@ -201,7 +201,7 @@ private:
                     const std::string& text);
     void lift_block(Partition& partition, std::uint64_t key, Sequence head);
     Lane& lane_at(Partition& partition, std::uint64_t key);
-    void forget_lane(Partition& partition, LaneMap::iterator place);
+    void forget_lane(Partition& partition, std::uint64_t key);
     void advance(Work& work, std::uint32_t chain);
     bool may_run(const Work& work, const Delivery& delivery) const;
     bool predecessor_done(const Work& work, const Delivery& delivery) const;
@@ -407,7 +407,6 @@ private:
     /// Out of memory's books, but a ready queue still points at them.
     std::unordered_map<const Work*, WorkMap::node_type> gone_{};
     NodePool<WorkMap> spare_works_{};
-    NodePool<LaneMap> spare_lanes_{};
     NodePool<RunMap> spare_runs_{};
     /// Scratch of load() and start_one(), which never meet themselves.
     std::vector<Delivery> routed_{};

@@ -29,13 +29,6 @@ void Work::reset() {
     deliveries = std::move(kept);
 }
 
-void Lane::reset() {
-    std::vector<Work*> kept = std::move(queue);
-    kept.clear();
-    *this = {};
-    queue = std::move(kept);
-}
-
 bool is_attached(const std::vector<Delivery>& deliveries, std::uint32_t chain) {
     return std::ranges::any_of(deliveries, [&](const Delivery& delivery) {
         return delivery.chain == chain && delivery.attached;

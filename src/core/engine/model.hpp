@@ -8,6 +8,7 @@
 
 #include "core/engine/blocked_lanes.hpp"
 #include "core/engine/engine.hpp"
+#include "core/engine/lane.hpp"
 #include "core/engine/routes.hpp"
 
 /// What the engine keeps in memory: the open work of its partitions, as much as the window allows.
@@ -90,32 +91,7 @@ struct Work {
     void reset();
 };
 
-/// What memory knows of one (lane, chain).
-struct Lane {
-    /// By sequence: attached works that have entered (exclusive lanes: and do not back off).
-    std::vector<Work*> queue{};
-    /// Rows from here on are in the store only. 0: none.
-    Sequence skipped_from = 0;
-    /// Asked for; the answer is on its way.
-    bool reading = false;
-    /// Its head waits in the store while something behind it is still in flight. 0: no.
-    Sequence blocked_head = 0;
-    /// Deliveries of this lane and chain that run now.
-    std::uint32_t running = 0;
-
-    /// Rows from there on wait in the store. A head that is blocked behind them is met again when
-    /// the lane is read on.
-    void skip_from(Sequence sequence) {
-        if (skipped_from == 0 || sequence < skipped_from) {
-            skipped_from = sequence;
-            blocked_head = 0;
-        }
-    }
-    void reset();
-};
-
 using WorkMap = std::unordered_map<Sequence, Work>;
-using LaneMap = std::unordered_map<std::uint64_t, Lane>;
 
 /// A partition this instance owns.
 struct Partition {
@@ -142,7 +118,7 @@ struct Partition {
     /// Per chain: all rows up to here are in memory or accounted for by lane or due time.
     std::vector<Sequence> cursors{};
     /// Per (chain, lane), by lane_key().
-    LaneMap lanes{};
+    LaneTable lanes{};
     /// Lanes of which only the waiting head is known, in the store.
     BlockedLanes blocked{};
     /// Youngest not started work per collapse key (and lane).

@@ -162,9 +162,9 @@ void Machine::ghost_returned(const RunState& run) {
             advance(work, chain);
         }
     }
-    const auto lane = partition->lanes.find(run.lane);
-    if (run.lane != 0 && lane != partition->lanes.end() && !lane->second.queue.empty()) {
-        advance(*lane->second.queue.front(), chain);
+    const Lane* lane = run.lane == 0 ? nullptr : partition->lanes.find(run.lane);
+    if (lane != nullptr && !lane->queue.empty()) {
+        advance(*lane->queue.front(), chain);
     }
 }
 

@@ -87,9 +87,8 @@ bool Machine::is_known(const Partition& partition, const Entry& entry) const {
             return blocked->head == entry.sequence ||
                    (blocked->more && entry.sequence > blocked->head);
         }
-        const auto lane = partition.lanes.find(key);
-        return lane != partition.lanes.end() && lane->second.skipped_from != 0 &&
-               entry.sequence >= lane->second.skipped_from;
+        const Lane* lane = partition.lanes.find(key);
+        return lane != nullptr && lane->skipped_from != 0 && entry.sequence >= lane->skipped_from;
     });
 }
 

@@ -66,10 +66,12 @@ Settlement Machine::settlement_of(Work& work) {
     Settlement item{
         .partition = work.partition->id, .sequence = work.sequence, .message = work.message->id};
     bool any_dead = !work.letters.empty();
+    bool any_done = false;
     bool all_terminal = true;
     for (Delivery& delivery : work.deliveries) {
         all_terminal = all_terminal && delivery.is_terminal();
         any_dead = any_dead || delivery.state == Delivery::State::dead;
+        any_done = any_done || delivery.state == Delivery::State::done;
         delivery.sent = delivery.changed;
         delivery.changed = false;
     }
@@ -79,8 +81,9 @@ Settlement Machine::settlement_of(Work& work) {
     work.sent_revived = static_cast<std::uint32_t>(work.revived.size());
     item.revived = work.revived;
     item.finish = work.sent_finish;
-    item.drop_message =
-        work.collapsed || (item.finish && !any_dead && options.keep_done == Duration{});
+    const bool keeps_dead = any_dead && options.keep_dead > Duration{};
+    const bool keeps_done = options.keep_done > Duration{} && (any_done || !any_dead);
+    item.drop_message = work.collapsed || (item.finish && !keeps_dead && !keeps_done);
     item.dead = work.letters;
     item.attempts = work.attempts;
     if (!item.finish) {

@@ -190,7 +190,7 @@ void Machine::trim_lanes() {
             }
         }
         for (const std::uint64_t key : keys) {
-            const std::vector<Work*> queue = partition->lanes.at(key).queue;
+            const std::vector<Work*> queue = partition->lanes.at(key).queue.copy();
             for (std::size_t i = queue.size() - 1; i > 0; --i) {
                 Work& work = *queue[i];
                 const auto of_lane = std::ranges::find_if(work.deliveries, [&](const Delivery& d) {
@@ -241,10 +241,11 @@ void Machine::rewind_largest_chain() {
         works.resize(works.size() / 2);
         for (Work* work : works) {
             // Nothing of a lane may stay while something before it leaves.
-            const auto lane = partition->lanes.find(lane_key(work->lane_hash, chain));
-            if (work->lane_hash != 0 && lane != partition->lanes.end() &&
-                !lane->second.queue.empty() &&
-                lane->second.queue.back()->sequence > work->sequence) {
+            const Lane* lane = work->lane_hash == 0
+                                   ? nullptr
+                                   : partition->lanes.find(lane_key(work->lane_hash, chain));
+            if (lane != nullptr && !lane->queue.empty() &&
+                lane->queue.back()->sequence > work->sequence) {
                 continue;
             }
             if (partition->cursors[chain] == tail) {
