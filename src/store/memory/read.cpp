@@ -129,13 +129,12 @@ void read_due(Tables& tables, const ReadRequest& request, ReadPage& page) {
 void read_lanes(Tables& tables, const ReadRequest& request, ReadPage& page) {
     PageFiller filler{request, page};
     for (const LaneRef& wanted : request.lanes) {
-        Partition* partition = tables.partition(wanted.partition);
-        const auto* lane = partition == nullptr ? nullptr : partition->work.lane(wanted.lane);
-        if (lane == nullptr) continue;
+        const Partition* partition = tables.partition(wanted.partition);
+        if (partition == nullptr) continue;
         std::uint32_t left = request.lane_rows;
-        for (auto at = lane->lower_bound(wanted.from); at != lane->end() && left > 0;
-             ++at, --left) {
-            if (!filler.add(partition->work.find(*at)->entry)) return;
+        for (const Row* row = partition->work.lane_from(wanted.lane, wanted.from);
+             row != nullptr && left > 0; row = row->after, --left) {
+            if (!filler.add(row->entry)) return;
         }
     }
 }

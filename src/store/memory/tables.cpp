@@ -4,9 +4,11 @@
 
 namespace waybill::memory {
 
-const std::set<Sequence>* OpenWork::lane(const std::string& name) const {
+const Row* OpenWork::lane_from(const std::string& name, Sequence from) const {
     const auto found = lanes_.find(name);
-    return found == lanes_.end() ? nullptr : &found->second;
+    const Row* row = found == lanes_.end() ? nullptr : found->second.first;
+    while (row != nullptr && row->entry.sequence < from) row = row->after;
+    return row;
 }
 
 Row* OpenWork::find(Sequence sequence) {
@@ -17,44 +19,69 @@ Row* OpenWork::find(Sequence sequence) {
 
 void OpenWork::insert(Row row) {
     const Sequence sequence = row.entry.sequence;
-    const auto placed = ready_.emplace_hint(ready_.end(), sequence, std::move(row));
-    enter_indexes(placed->second);
+    Row& placed = ready_.emplace_hint(ready_.end(), sequence, std::move(row))->second;
+    enter_due(placed);
+    enter_lane(placed);
 }
 
 Row OpenWork::remove(Sequence sequence) {
     auto found = ready_.find(sequence);
     Rows& home = found == ready_.end() ? parked_ : ready_;
     if (found == ready_.end()) found = parked_.find(sequence);
-    leave_indexes(found->second);
+    leave_due(found->second);
+    if (!found->second.entry.parked) leave_lane(found->second);
     Row row = std::move(found->second);
     home.erase(found);
     return row;
 }
 
-void OpenWork::enter_indexes(const Row& row) {
-    if (row.entry.parked) return;
-    const std::pair place{row.entry.due, row.entry.sequence};
-    if (row.entry.due != StoreTime{}) due_.emplace(place, &row);
-    const std::string& lane = row.entry.message->lane;
-    if (!lane.empty()) {
-        auto& sequences = lanes_[lane];
-        sequences.emplace_hint(sequences.end(), row.entry.sequence);
+void OpenWork::enter_due(const Row& row) {
+    if (row.entry.parked || row.entry.due == StoreTime{}) return;
+    due_.emplace(std::pair{row.entry.due, row.entry.sequence}, &row);
+}
+
+void OpenWork::leave_due(const Row& row) {
+    if (row.entry.parked || row.entry.due == StoreTime{}) return;
+    due_.erase({row.entry.due, row.entry.sequence});
+}
+
+void OpenWork::enter_lane(Row& row) {
+    const std::string& name = row.entry.message->lane;
+    if (name.empty()) return;
+    LaneRows& lane = lanes_[name];
+    // What is new is the last; only what was parked has to look for its place.
+    row.before = lane.last;
+    while (row.before != nullptr && row.before->entry.sequence > row.entry.sequence) {
+        row.before = row.before->before;
     }
+    row.after = row.before == nullptr ? lane.first : row.before->after;
+    (row.before == nullptr ? lane.first : row.before->after) = &row;
+    (row.after == nullptr ? lane.last : row.after->before) = &row;
 }
 
-void OpenWork::leave_indexes(const Row& row) {
-    if (row.entry.parked) return;
-    if (row.entry.due != StoreTime{}) due_.erase({row.entry.due, row.entry.sequence});
-    if (row.entry.message->lane.empty()) return;
-    const auto lane = lanes_.find(row.entry.message->lane);
-    lane->second.erase(row.entry.sequence);
-    if (lane->second.empty()) lanes_.erase(lane);
+void OpenWork::leave_lane(Row& row) {
+    const std::string& name = row.entry.message->lane;
+    if (name.empty()) return;
+    if (row.before == nullptr && row.after == nullptr) {
+        lanes_.erase(name);
+    } else if (row.before != nullptr && row.after != nullptr) {
+        row.before->after = row.after;
+        row.after->before = row.before;
+    } else {
+        LaneRows& lane = lanes_.find(name)->second;
+        (row.before == nullptr ? lane.first : row.before->after) = row.after;
+        (row.after == nullptr ? lane.last : row.after->before) = row.before;
+    }
+    row.before = row.after = nullptr;
 }
 
-void OpenWork::move(Sequence sequence, bool was_parked) {
-    Rows& from = was_parked ? parked_ : ready_;
-    Rows& to = was_parked ? ready_ : parked_;
-    to.insert(from.extract(sequence));
+void OpenWork::move(Row& row) {
+    const bool parks = row.entry.parked;
+    if (parks) leave_lane(row);
+    Rows& from = parks ? ready_ : parked_;
+    Rows& to = parks ? parked_ : ready_;
+    to.insert(from.extract(row.entry.sequence));
+    if (!parks) enter_lane(row);
 }
 
 Partition* Tables::partition(PartitionId id) {

@@ -39,6 +39,15 @@ struct MessageRow {
 struct Row {
     Entry entry{};
     MessageRow* message = nullptr;
+    /// Its neighbours in its lane, by sequence.
+    Row* before = nullptr;
+    Row* after = nullptr;
+};
+
+/// The ready rows of one lane.
+struct LaneRows {
+    Row* first = nullptr;
+    Row* last = nullptr;
 };
 
 /// The open work of one partition with its indexes by due time and lane. Parked rows are kept apart,
@@ -52,8 +61,8 @@ public:
     const Rows& ready() const { return ready_; }
     const Rows& parked() const { return parked_; }
     const DueIndex& due() const { return due_; }
-    /// Null: no such lane.
-    const std::set<Sequence>* lane(const std::string& name) const;
+    /// The lane's first row from there on. Null: none.
+    const Row* lane_from(const std::string& name, Sequence from) const;
 
     /// Null: no such row. Change what the indexes look at (due, parked) through `change` only.
     Row* find(Sequence sequence);
@@ -62,22 +71,25 @@ public:
     Row remove(Sequence sequence);
     template <class Edit>
     void change(Row& row, Edit edit) {
-        leave_indexes(row);
+        leave_due(row);
         const bool was_parked = row.entry.parked;
         edit(row.entry);
-        if (row.entry.parked != was_parked) move(row.entry.sequence, was_parked);
-        enter_indexes(row);
+        if (row.entry.parked != was_parked) move(row);
+        enter_due(row);
     }
 
 private:
-    void enter_indexes(const Row& row);
-    void leave_indexes(const Row& row);
-    void move(Sequence sequence, bool was_parked);
+    void enter_due(const Row& row);
+    void leave_due(const Row& row);
+    void enter_lane(Row& row);
+    void leave_lane(Row& row);
+    /// To or from the parked ones, as it says itself.
+    void move(Row& row);
 
     Rows ready_{};
     Rows parked_{};
     DueIndex due_{};
-    std::unordered_map<std::string, std::set<Sequence>> lanes_{};
+    std::unordered_map<std::string, LaneRows> lanes_{};
 };
 
 struct Box {
