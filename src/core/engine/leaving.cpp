@@ -28,7 +28,7 @@ std::uint64_t Machine::collapse_hash(const Message& message) const {
 /// A younger message with the same key makes the older one pointless, unless it has begun.
 void Machine::collapse_older(Work& work) {
     // A requeue is an operator's wish: it replaces nothing and nothing replaces it.
-    if (work.message->collapse_key.empty() || work.collapsed || !work.only.empty()) {
+    if (!work.collapses || work.collapsed || !work.only.empty()) {
         return;
     }
     Work*& youngest = work.partition->youngest[collapse_hash(*work.message)];
@@ -44,7 +44,7 @@ void Machine::collapse_older(Work& work) {
 }
 
 void Machine::collapse_if_pointless(Work& work) {
-    if (work.message->collapse_key.empty() || !work.only.empty() || work.running > 0 ||
+    if (!work.collapses || !work.only.empty() || work.running > 0 ||
         work.begun || work.halted || work.parked) {
         return;
     }
@@ -77,7 +77,7 @@ void Machine::remove(Work& work) {
     for (const std::uint32_t chain : chains_of(work.deliveries)) {
         detach(work, chain);
     }
-    if (!work.message->collapse_key.empty()) {
+    if (work.collapses) {
         const auto found = partition.youngest.find(collapse_hash(*work.message));
         if (found != partition.youngest.end() && found->second == &work) {
             partition.youngest.erase(found);

@@ -264,6 +264,7 @@ Work& Machine::make_work(Partition& partition, Entry& entry, std::vector<Deliver
     work.halted = entry.halted;
     work.stored_due = entry.due;
     work.lane_hash = lane_hash;
+    work.collapses = !work.message->collapse_key.empty();
     work.bytes = bytes_of(work);
     work.entered = work.message->not_before <= store_now();
     window_used_ += work.bytes;

@@ -59,6 +59,8 @@ struct Work {
     std::uint64_t solo_epoch = 0;
     /// Of the lane text; 0 = unordered.
     std::uint64_t lane_hash = 0;
+    /// It has a collapse key. Here, because looking at the message costs a cache miss.
+    bool collapses = false;
     /// What the store's row says; it stands for the work when that leaves memory.
     StoreTime stored_due{};
     StoreTime sent_due{};
