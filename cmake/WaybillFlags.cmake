@@ -49,6 +49,15 @@ function(waybill_flags target)
         CXX_EXTENSIONS OFF)
 endfunction()
 
+# waybill_test_flags(<target>): the same for test code. GCC takes three times as long to optimise
+# GoogleTest's macros under a sanitizer as to compile them, for code that runs once.
+function(waybill_test_flags target)
+    waybill_flags(${target})
+    if(WAYBILL_SANITIZE)
+        target_compile_options(${target} PRIVATE -O0)
+    endif()
+endfunction()
+
 set(WAYBILL_SANITIZE_FLAGS "")
 set(WAYBILL_TIMEOUT_SCALE 1)
 if(WAYBILL_SANITIZE)

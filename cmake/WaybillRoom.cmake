@@ -92,7 +92,7 @@ function(waybill_test name)
     math(EXPR timeout "${test_TIMEOUT} * ${WAYBILL_TIMEOUT_SCALE}")
 
     add_executable(${name} ${test_SOURCES})
-    waybill_flags(${name})
+    waybill_test_flags(${name})
     target_include_directories(${name} PRIVATE
         "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
     target_link_libraries(${name} PRIVATE ${test_LINK} GTest::gmock)

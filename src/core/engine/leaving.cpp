@@ -44,8 +44,8 @@ void Machine::collapse_older(Work& work) {
 }
 
 void Machine::collapse_if_pointless(Work& work) {
-    if (!work.collapses || !work.only.empty() || work.running > 0 ||
-        work.begun || work.halted || work.parked) {
+    if (!work.collapses || !work.only.empty() || work.running > 0 || work.begun || work.halted ||
+        work.parked) {
         return;
     }
     const auto found = work.partition->youngest.find(collapse_hash(*work.message));

@@ -26,7 +26,7 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
         const bool nothing_open = std::ranges::all_of(routed_, &Delivery::is_terminal);
         if (nothing_open && !entry.halted) {
             return entry.parked && routed_.empty() ? Loaded::accounted
-                                                  : take_unrouted(partition, entry, via);
+                                                   : take_unrouted(partition, entry, via);
         }
     }
     if (work == nullptr && via == Via::parked) {
@@ -172,8 +172,8 @@ Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
     const bool matched = !entry.progress.empty();
     const bool missing = entry.message->id.is_nil();
     routed_.clear();
-    Work& work = make_work(partition, entry, routed_,
-                           lane_hash_of(*boxes_[partition.box], *entry.message));
+    Work& work =
+        make_work(partition, entry, routed_, lane_hash_of(*boxes_[partition.box], *entry.message));
     if (missing || (!matched && options.unmatched == Unmatched::dead)) {
         work.letters.push_back(
             {.message = work.message->id,

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/engine/engine.hpp"
+#include "core/engine/model.hpp"
+#include "core/engine/ready_queue.hpp"
+#include "core/engine/routes.hpp"
+
+/// What the engine keeps of its boxes and targets while it runs, and of the calls it has made.
+namespace waybill::engine {
+
+/// One target of a box while the engine runs, by route index.
+struct TargetState {
+    ReadyQueue ready{};
+    std::uint32_t running = 0;
+    bool in_rotation = false;
+    double tokens = 1.0;
+    LocalTime refilled_at{};
+    /// In the order of starting, which is the order of ending: one target has one timeout.
+    std::deque<std::pair<LocalTime, RunId>> deadlines{};
+};
+
+struct BoxState {
+    const LocalBox* box = nullptr;
+    Routes routes;
+    /// A deque: what is queued here is pointed at, and the registry grows.
+    std::deque<TargetState> targets{};
+    std::vector<std::uint64_t> local_numbers{};
+    /// Memory held for each chain.
+    std::vector<std::uint64_t> chain_bytes{};
+    std::uint32_t running = 0;
+    std::uint32_t live = 1;
+    bool paused = false;
+
+    explicit BoxState(const LocalBox& of) : box(&of), routes(of) {}
+};
+
+/// A call of an executor that has not answered.
+struct RunState {
+    struct Part {
+        Work* work = nullptr;
+        std::uint32_t delivery = 0;
+        Uuid message{};
+    };
+    std::uint32_t box = 0;
+    std::uint32_t target = 0;
+    PartitionId partition = 0;
+    /// 0: no lane.
+    std::uint64_t lane = 0;
+    std::vector<Part> parts{};
+    /// Of the first part, for people.
+    Uuid message{};
+    LocalTime started_at{};
+    LocalTime deadline{};
+    /// It timed out or its partition was lost: whatever it answers counts for nothing.
+    bool ghost = false;
+    bool timed_out = false;
+    bool cancelled = false;
+
+    void reset() {
+        std::vector<Part> kept = std::move(parts);
+        kept.clear();
+        *this = {};
+        parts = std::move(kept);
+    }
+};
+
+using RunMap = std::unordered_map<RunId, RunState>;
+
+}  // namespace waybill::engine
