@@ -7,6 +7,7 @@
 
 #include "boxes.hpp"
 #include "instances.hpp"
+#include "recent.hpp"
 #include "rows.hpp"
 #include "waybill/catalogue.hpp"
 #include "waybill/inline.hpp"
@@ -36,7 +37,7 @@ bool forget_target(Session& session, const std::string& box, const std::string& 
 bool holds(Session& session, const Fence& fence);
 
 // read.cpp
-ReadPage read(Session& session, StoreTime now, const ReadRequest& request);
+ReadPage read(Session& session, StoreTime now, const ReadRequest& request, RecentMessages& recent);
 
 // settle.cpp
 SettleReply settle(Session& session, StoreTime now, const SettleBatch& batch);

@@ -33,6 +33,11 @@ bool Instances::is_alive(const Uuid& incarnation) const {
     return known_.contains(incarnation);
 }
 
+bool Instances::any() const {
+    const std::lock_guard lock{mutex_};
+    return !known_.empty();
+}
+
 std::vector<Peer> Instances::peers() const {
     std::vector<Peer> all;
     {

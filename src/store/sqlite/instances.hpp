@@ -19,6 +19,7 @@ public:
     /// The connection is closed: its instances end with it.
     void remove_all_of(const void* connection);
     bool is_alive(const Uuid& incarnation) const;
+    bool any() const;
     /// By incarnation.
     std::vector<Peer> peers() const;
 

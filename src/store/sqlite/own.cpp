@@ -7,6 +7,9 @@
 namespace waybill::sqlite {
 namespace {
 
+/// As many as fit into the place of a row.
+constexpr std::int64_t kPartitionsMax = 65'535;
+
 PartitionState::Owner owner_state(const Uuid& owner, const Instances& instances) {
     using enum PartitionState::Owner;
     if (owner.is_nil()) return none;
@@ -43,6 +46,10 @@ void create_box(Session& session, const BoxDeclaration& box, std::uint32_t defau
         const std::uint32_t first_slot = (i * slot_count + count - 1) / count;
         const std::uint32_t last_slot = ((i + 1) * slot_count + count - 1) / count - 1;
         session.db.execute(sql::insert_partition, id, first_slot, last_slot, Uuid{});
+        if (session.db.last_row() <= kPartitionsMax) continue;
+        throw StoreError{Reaction::bad_data, "box \"" + box.name +
+                                                 "\": the file has 65,535 partitions already; use "
+                                                 "fewer per box, or another file"};
     }
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "calls.hpp"
+#include "lanes.hpp"
 
 namespace waybill::sqlite {
 namespace {
@@ -25,11 +26,22 @@ Sequence last_sequence(Database& db) {
     return rows.next() ? rows.integer(0) : 0;
 }
 
+/// Where messages come from: memory if they have just been appended here, else their table.
+struct Source {
+    Session& session;
+    RecentMessages& recent;
+
+    MessagePtr message(const OpenRow& row) {
+        if (MessagePtr known = recent.take(row.message)) return known;
+        return load_message(session, row.message).message;
+    }
+};
+
 /// Fills a page up to its limits, with one row at least.
 class PageFiller {
 public:
-    PageFiller(Session& session, const ReadRequest& request, ReadPage& page)
-        : session_(session), request_(request), page_(page) {}
+    PageFiller(Source& source, const ReadRequest& request, ReadPage& page)
+        : source_(source), request_(request), page_(page) {}
 
     /// No row more fits by number: saves reading its body.
     bool is_full() const {
@@ -38,7 +50,7 @@ public:
     /// False: the page is full, without this row.
     bool add(OpenRow row) {
         if (is_full()) return refuse();
-        row.entry.message = load_message(session_, row.message).message;
+        row.entry.message = source_.message(row);
         return add_loaded(std::move(row.entry));
     }
     bool add_loaded(Entry entry) {
@@ -58,7 +70,7 @@ private:
         return false;
     }
 
-    Session& session_;
+    Source& source_;
     const ReadRequest& request_;
     ReadPage& page_;
     std::uint64_t bytes_ = 0;
@@ -114,8 +126,9 @@ private:
 };
 
 /// Walks partitions as one, in the order of their keys, until the page is full.
-void fill(Session& session, std::vector<PartitionId> partitions, const ReadRequest& request,
+void fill(Source& source, std::vector<PartitionId> partitions, const ReadRequest& request,
           PartitionRows::Key after, ReadPage& page) {
+    Database& db = source.session.db;
     std::ranges::sort(partitions);
     partitions.erase(std::unique(partitions.begin(), partitions.end()), partitions.end());
     if (partitions.empty()) return;
@@ -127,16 +140,16 @@ void fill(Session& session, std::vector<PartitionId> partitions, const ReadReque
     std::vector<PartitionRows> heads;
     for (const PartitionId partition : partitions) {
         PartitionRows rows{partition, request, after, chunk};
-        if (rows.load(session.db)) heads.push_back(std::move(rows));
+        if (rows.load(db)) heads.push_back(std::move(rows));
     }
     std::ranges::make_heap(heads, later_first);
 
-    PageFiller filler{session, request, page};
+    PageFiller filler{source, request, page};
     while (!heads.empty()) {
         std::ranges::pop_heap(heads, later_first);
         PartitionRows& first = heads.back();
         if (!filler.add(first.take())) return;
-        if (first.load(session.db)) {
+        if (first.load(db)) {
             std::ranges::push_heap(heads, later_first);
         } else {
             heads.pop_back();
@@ -158,46 +171,46 @@ void read_commands(Database& db, std::span<const PartitionId> partitions, ReadPa
     }
 }
 
-void read_increment(Session& session, const ReadRequest& request, ReadPage& page) {
-    page.position = encode(last_sequence(session.db));
-    read_commands(session.db, request.partitions, page);
+void read_increment(Source& source, const ReadRequest& request, ReadPage& page) {
+    page.position = encode(last_sequence(source.session.db));
+    read_commands(source.session.db, request.partitions, page);
     if (request.position.empty()) return;
-    fill(session, request.partitions, request, {StoreTime{}, decode(request.position)}, page);
+    fill(source, request.partitions, request, {StoreTime{}, decode(request.position)}, page);
     if (page.more) page.position = encode(page.entries.back().sequence);
 }
 
-void read_lanes(Session& session, const ReadRequest& request, ReadPage& page) {
-    PageFiller filler{session, request, page};
+void read_lanes(Source& source, const ReadRequest& request, ReadPage& page) {
+    PageFiller filler{source, request, page};
+    LaneRows lanes{source.session};
     for (const LaneRef& wanted : request.lanes) {
-        const auto hash = lane_hash(wanted.lane);
-        if (!hash) continue;
         std::uint32_t left = request.lane_rows;
-        Rows rows = session.db.query(sql::read_lane, *hash, wanted.partition, wanted.from);
-        while (left > 0 && rows.next()) {
-            OpenRow row = open_row(rows);
-            row.entry.message = load_message(session, row.message).message;
-            if (row.entry.message && row.entry.message->lane != wanted.lane) continue;
-            if (!filler.add_loaded(std::move(row.entry))) return;
+        lanes.each(wanted, [&](OpenRow row) {
+            if (left == 0) return false;
+            row.entry.message = source.message(row);
+            if (row.entry.message && row.entry.message->lane != wanted.lane) return true;
             --left;
-        }
+            return filler.add_loaded(std::move(row.entry));
+        });
+        if (page.more) return;
     }
 }
 
 }  // namespace
 
-ReadPage read(Session& session, StoreTime now, const ReadRequest& request) {
+ReadPage read(Session& session, StoreTime now, const ReadRequest& request, RecentMessages& recent) {
+    Source source{session, recent};
     const ReadTransaction snapshot{session.db};
     ReadPage page{.generation = session.generation(), .now = now};
     switch (request.kind) {
-        case ReadRequest::Kind::increment: read_increment(session, request, page); break;
+        case ReadRequest::Kind::increment: read_increment(source, request, page); break;
         case ReadRequest::Kind::scan:
         case ReadRequest::Kind::parked:
-            fill(session, {request.partition}, request, {StoreTime{}, request.after}, page);
+            fill(source, {request.partition}, request, {StoreTime{}, request.after}, page);
             break;
         case ReadRequest::Kind::due:
-            fill(session, request.partitions, request, {request.due_from, request.after}, page);
+            fill(source, request.partitions, request, {request.due_from, request.after}, page);
             break;
-        case ReadRequest::Kind::lanes: read_lanes(session, request, page); break;
+        case ReadRequest::Kind::lanes: read_lanes(source, request, page); break;
     }
     return page;
 }

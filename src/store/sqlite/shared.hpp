@@ -7,7 +7,9 @@
 #include "core/wake_list.hpp"
 #include "instances.hpp"
 #include "keeper.hpp"
+#include "lanes.hpp"
 #include "owner_lock.hpp"
+#include "recent.hpp"
 #include "waybill/sqlite.hpp"
 #include "write_queue.hpp"
 
@@ -38,6 +40,8 @@ public:
     OwnerLock lock;
     WakeList wakes{};
     Instances instances{};
+    LaneIndex lanes{};
+    RecentMessages recent{};
 
 private:
     std::unique_ptr<Session> writer_;

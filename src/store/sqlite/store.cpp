@@ -64,6 +64,8 @@ public:
         if (batch.empty()) return {};
         auto results =
             write([&](Session& s, StoreTime now) { return sqlite::append(s, now, batch); });
+        // Where nobody beats, nobody reads.
+        if (shared_->instances.any()) shared_->recent.add(batch, results);
         using enum AppendResult::Status;
         if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) wake();
         return results;
@@ -83,7 +85,10 @@ public:
         write([&](Session& s, StoreTime) { sqlite::give(s, partitions); });
     }
     ReadPage read(const ReadRequest& request) override {
-        return channel_.ask([&](Session& s) { return sqlite::read(s, shared_->now(), request); });
+        return channel_.ask([&](Session& s) {
+            if (request.kind == ReadRequest::Kind::lanes) shared_->lanes.prepare(shared_->queue, s);
+            return sqlite::read(s, shared_->now(), request, shared_->recent);
+        });
     }
     SettleReply settle(const SettleBatch& batch) override {
         return write([&](Session& s, StoreTime now) { return sqlite::settle(s, now, batch); });
@@ -188,6 +193,7 @@ BeatReply Connection::beat(const InstanceState& state) {
     }
     if (is_gone) {
         shared_->instances.remove(self);
+        if (!shared_->instances.any()) shared_->recent.clear();
     } else {
         shared_->instances.put(this, state);
     }

@@ -24,8 +24,8 @@ select sequence, partition, appended_at, type, source, tenant from waybill_messa
 where sequence < ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence desc;
 
 -- name: insert_requeued
-insert into waybill_open (partition, sequence, id, lane, due, message, requeues, only_targets)
-values (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7);
+insert into waybill_open (place, id, lane, due, message, requeues, only_targets)
+values ((?1 << 47) | ?2, ?3, ?4, 0, ?5, ?6, ?7);
 
 -- name: insert_command
 insert into waybill_command (partition, kind, message, sequence, target)
@@ -34,7 +34,7 @@ values (?1, ?2, ?3, ?4, ?5);
 -- name: halted_row
 -- A sequence is unique in the store, so whoever knows it need not know its partition.
 select o.partition, o.id from waybill_partition p
-join waybill_open o on o.partition = p.id and o.parked in (0, 1) and o.sequence = ?1
+join waybill_open o on o.place in ((p.id << 47) | ?1, (p.id << 47) | (1 << 46) | ?1)
 where o.halted = 1;
 
 -- name: command_answer
@@ -53,8 +53,9 @@ delete from waybill_finished where box = ?1 and held = 0 and at = ?2 and message
 -- Not the letter a halted lane stands at: without it nobody could requeue its head.
 select d.message, d.target from waybill_dead d join waybill_message m on m.sequence = d.message
 where d.box = ?1 and d.at <= ?2 and not exists (
-    select 1 from waybill_open o where o.partition = m.partition and o.parked in (0, 1)
-        and o.sequence = d.sequence and o.halted = 1)
+    select 1 from waybill_open o where o.halted = 1
+        and o.place in ((m.partition << 47) | d.sequence,
+            (m.partition << 47) | (1 << 46) | d.sequence))
 order by d.at, d.number limit ?3;
 
 -- name: expired_attempts
@@ -79,7 +80,8 @@ select count(*) from waybill_dead;
 select min(m.appended_at) from waybill_partition p
 join waybill_message m on m.sequence = (
     select coalesce(o.message, o.sequence) from waybill_open o
-    where o.partition = p.id and o.parked = 0 and o.due <= ?1 order by o.sequence limit 1);
+    where o.place >= p.id << 47 and o.place < (p.id << 47) + (1 << 46) and o.due <= ?1
+    order by o.place limit 1);
 
 -- name: integrity_check
 pragma integrity_check(100);

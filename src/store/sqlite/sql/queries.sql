@@ -134,7 +134,7 @@ values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
 on conflict (id) do nothing;
 
 -- name: insert_open
-insert into waybill_open (partition, sequence, id, lane, due) values (?1, ?2, ?3, ?4, ?5);
+insert into waybill_open (place, id, lane, due) values ((?1 << 47) | ?2, ?3, ?4, ?5);
 
 -- name: insert_dedup
 -- The usual case is a new key: one look at the index tells and writes.
@@ -178,35 +178,49 @@ update sqlite_sequence set seq = seq + 1 where name = 'waybill_message';
 select partition, sequence, id, due, message, requeues, halted, parked, strikes, solo_epoch,
     progress, only_targets
 from waybill_open
-where partition = ?1 and parked = ?2 and sequence > ?3
-order by sequence limit ?4;
+where place > ((?1 << 47) | (?2 << 46) | ?3) and place < ((?1 << 47) | (?2 << 46)) + (1 << 46)
+order by place limit ?4;
 
 -- name: read_due
+-- In two parts, so that rows of one moment are sought and not walked through page after page.
 select partition, sequence, id, due, message, requeues, halted, parked, strikes, solo_epoch,
-    progress, only_targets
+    progress, only_targets, place
 from waybill_open indexed by waybill_open_due
-where partition = ?1 and due > 0 and parked = 0 and (due, sequence) > (?2, ?3) and due <= ?4
-order by due, sequence limit ?5;
-
--- name: read_lane
--- By the hash of the lane; two lanes that share one are told apart by whoever reads their messages.
+where place >> 46 = ?1 << 1 and due <> 0 and due = ?2 and place > (?1 << 47) | ?3 and ?2 <= ?4
+union all
 select partition, sequence, id, due, message, requeues, halted, parked, strikes, solo_epoch,
-    progress, only_targets
-from waybill_open indexed by waybill_open_lane
-where lane = ?1 and partition = ?2 and parked = 0 and sequence >= ?3
-order by sequence;
+    progress, only_targets, place
+from waybill_open indexed by waybill_open_due
+where place >> 46 = ?1 << 1 and due <> 0 and due > ?2 and due <= ?4
+order by due, place limit ?5;
+
+-- name: lane_rows
+-- By the hash of the lane; two lanes that share one are told apart by whoever reads their messages.
+select sequence from waybill_lane
+where lane = ?1 and partition = ?2 and sequence >= ?3 order by sequence;
+
+-- name: lane_tail
+-- What waybill_lane does not have yet.
+select lane, sequence from waybill_open
+where place > ((?1 << 47) | ?2) and place < ((?1 << 47) | (1 << 46)) and lane is not null
+order by place;
 
 -- name: open_row
 select partition, sequence, id, due, message, requeues, halted, parked, strikes, solo_epoch,
     progress, only_targets
-from waybill_open
-where partition = ?1 and parked in (0, 1) and sequence = ?2;
+from waybill_open where place in ((?1 << 47) | ?2, (?1 << 47) | (1 << 46) | ?2);
+
+-- name: ready_row
+select partition, sequence, id, due, message, requeues, halted, parked, strikes, solo_epoch,
+    progress, only_targets
+from waybill_open where place = (?1 << 47) | ?2;
 
 -- name: open_rows_of_message
 -- Its first row, and those its requeues gave it.
 select partition, sequence, id, due, message, requeues, halted, parked, strikes, solo_epoch,
     progress, only_targets
-from waybill_open where partition = ?1 and parked in (0, 1) and sequence = ?2 and message is null
+from waybill_open
+where place in ((?1 << 47) | ?2, (?1 << 47) | (1 << 46) | ?2) and message is null
 union all
 select partition, sequence, id, due, message, requeues, halted, parked, strikes, solo_epoch,
     progress, only_targets
@@ -226,19 +240,19 @@ where partition = ?1 and answered = 0 order by id;
 
 -- name: finish_row
 -- The usual case: a ready row that was never requeued.
-delete from waybill_open
-where partition = ?1 and parked = 0 and sequence = ?2 and id = ?3 and message is null;
+delete from waybill_open where place = (?1 << 47) | ?2 and id = ?3 and message is null;
 
 -- name: delete_row
-delete from waybill_open where partition = ?1 and parked = ?2 and sequence = ?3;
+delete from waybill_open where place = (?1 << 47) | (?2 << 46) | ?3;
 
 -- name: update_row
 update waybill_open
-set due = ?4, halted = ?5, parked = ?6, strikes = ?7, solo_epoch = ?8, requeues = ?9, progress = ?10
-where partition = ?1 and parked = ?2 and sequence = ?3;
+set place = (?1 << 47) | (?6 << 46) | ?3, due = ?4, halted = ?5, strikes = ?7, solo_epoch = ?8,
+    requeues = ?9, progress = ?10
+where place = (?1 << 47) | (?2 << 46) | ?3;
 
 -- name: update_progress
-update waybill_open set progress = ?4 where partition = ?1 and parked = ?2 and sequence = ?3;
+update waybill_open set progress = ?4 where place = (?1 << 47) | (?2 << 46) | ?3;
 
 -- name: exceptions
 -- Asked once per batch: while there is no dead letter and no requeued row at all, no message needs
@@ -248,7 +262,8 @@ select exists (select 1 from waybill_dead),
 
 -- name: message_has
 -- Whether another row of the message is open, and whether a delivery of it is dead.
-select exists (select 1 from waybill_open where partition = ?1 and parked in (0, 1) and sequence = ?2)
+select exists (select 1 from waybill_open
+        where place in ((?1 << 47) | ?2, (?1 << 47) | (1 << 46) | ?2))
         or exists (select 1 from waybill_open where message = ?2),
     exists (select 1 from waybill_dead where message = ?2);
 
@@ -292,3 +307,32 @@ where id = ?1 and partition = ?2 and answered = 0;
 
 -- name: forget_answers
 delete from waybill_command where id <= ?1 and answered = 1;
+
+-- ---- lanes --------------------------------------------------------------------------------------
+
+-- name: lanes_state
+select lanes_up_to, lanes_rows,
+    (select seq from sqlite_sequence where name = 'waybill_message') from waybill_store;
+
+-- name: first_open
+-- The smallest sequence of any open row, ready or parked.
+select min(o.place & 70368744177663) from (select id from waybill_partition) p
+join waybill_open o on o.place in (
+    (select min(place) from waybill_open
+        where place >= p.id << 47 and place < (p.id << 47) + (1 << 46)),
+    (select min(place) from waybill_open
+        where place >= (p.id << 47) + (1 << 46) and place < (p.id + 1) << 47));
+
+-- name: index_lanes
+-- In the order of the table they go to: each of its pages is written once.
+insert or ignore into waybill_lane (lane, partition, sequence)
+select o.lane, p.id, o.sequence from waybill_partition p join (select 0 as parked union select 1) k
+join waybill_open o on o.place > ((p.id << 47) | (k.parked << 46) | ?1)
+    and o.place <= ((p.id << 47) | (k.parked << 46) | ?2)
+where o.lane is not null order by 1, 2, 3;
+
+-- name: forget_lanes
+delete from waybill_lane;
+
+-- name: set_lanes_state
+update waybill_store set lanes_up_to = ?1, lanes_rows = ?2;

@@ -1,10 +1,13 @@
 -- The tables of a store. They live beside the application's own tables in one file, hence the prefix.
 -- Times are microseconds since 1970; 0 is "no time", the largest integer is "never".
 
--- One row: which timeline this is, and how often the registry of targets changed.
+-- One row: which timeline this is, how often the registry of targets changed, and how far waybill_lane
+-- goes with how many rows.
 create table waybill_store (
     generation text not null,
-    registry_version integer not null
+    registry_version integer not null,
+    lanes_up_to integer not null default 0,
+    lanes_rows integer not null default 0
 ) strict;
 
 -- dedup_window and body_bytes_max are here for those who publish in their own transaction: they have
@@ -69,14 +72,13 @@ create table waybill_message (
 ) strict;
 create unique index waybill_message_id on waybill_message (id);
 
--- Open work: one narrow row per message that is not finished, clustered by who reads it, in the order
--- of reading; parked rows are in a range of their own, so that no reader of ready work walks
--- over them. `message` is the sequence of its message when that is another one (after a requeue).
--- `lane` is a hash: what reads by it compares the lane itself.
+-- Open work: one narrow row per message that is not finished. Its key is its place: 16 bits of partition,
+-- 1 bit for parked, 46 bits of sequence. So rows lie in the order of reading, each partition in a range of
+-- its own, and parked ones apart, so that no reader of ready work walks over them; and one
+-- integer is compared where three columns would be. `message` is the sequence of its message when that
+-- is another one (after a requeue). `lane` is a hash: what reads by it compares the lane itself.
 create table waybill_open (
-    partition integer not null,
-    parked integer not null default 0,
-    sequence integer not null,
+    place integer primary key,
     id blob not null,
     lane integer,
     due integer not null,
@@ -87,12 +89,22 @@ create table waybill_open (
     solo_epoch integer not null default 0,
     progress blob,
     only_targets blob,
-    primary key (partition, parked, sequence)
-) strict, without rowid;
+    partition integer generated always as (place >> 47) virtual,
+    parked integer generated always as ((place >> 46) & 1) virtual,
+    sequence integer generated always as (place & 70368744177663) virtual
+) strict;
 -- Every index here is paid twice per message, so each is paid only by the rows that need it.
-create index waybill_open_due on waybill_open (partition, due, sequence) where due > 0 and parked = 0;
-create index waybill_open_lane on waybill_open (lane, partition, sequence) where lane is not null and parked = 0;
+create index waybill_open_due on waybill_open (place >> 46, due) where due <> 0;
 create index waybill_open_requeued on waybill_open (message) where message is not null;
+
+-- Which rows of open work are in which lane, as of when somebody asked: most rows are finished before
+-- anybody does. It has the rows up to waybill_store.lanes_up_to, and perhaps some that are finished.
+create table waybill_lane (
+    lane integer not null,
+    partition integer not null,
+    sequence integer not null,
+    primary key (lane, partition, sequence)
+) strict, without rowid;
 
 -- When the last open row of a message went: where retention looks. `held` by its dead letters.
 create table waybill_finished (
