@@ -8,6 +8,7 @@
 
 #include "sqlite/own_connection.hpp"
 #include "support/app.hpp"
+#include "support/background.hpp"
 #include "support/gate.hpp"
 #include "support/temporary_folder.hpp"
 #include "waybill/scope.hpp"
@@ -200,6 +201,7 @@ TEST_F(SqlitePublish, WhileSomebodyElseWritesTheCallerIsToldToRetry) {
     other.run("begin immediate; insert into orders values (7)");
     sqlite3_busy_timeout(own.handle(), 0);
     own.run("begin");
+    own.ask("select count(*) from orders");
 
     const StoreError error = error_of([&] { sqlite::publish(own.handle(), order("1")); });
     other.run("commit");
@@ -211,6 +213,24 @@ TEST_F(SqlitePublish, WhileSomebodyElseWritesTheCallerIsToldToRetry) {
     EXPECT_EQ(error.reaction(), Reaction::retry);
     EXPECT_EQ(late.reaction(), Reaction::retry);
     EXPECT_THAT(late.what(), HasSubstr("BEGIN IMMEDIATE"));
+    EXPECT_EQ(stored(), 1U);
+}
+
+TEST_F(SqlitePublish, ATransactionThatHasDoneNothingYetWaitsForTheWriteLock) {
+    OwnConnection other{path};
+    other.run("begin immediate; insert into orders values (7)");
+    Gate gate;
+    Background publisher{[&](const std::stop_token&) {
+        own.run("begin");
+        gate.open();
+        sqlite::publish(own.handle(), order("1"));
+        own.run("commit");
+    }};
+    gate.pass();
+
+    other.run("commit");
+    publisher.join();
+
     EXPECT_EQ(stored(), 1U);
 }
 

@@ -15,6 +15,11 @@ std::int64_t number_of(Database& db, const sql::Query& pragma) {
 }  // namespace
 
 void prepare_caller(Database& db, bool relaxed_durability, std::string_view who) {
+    // A transaction that has done nothing yet can still wait for the write lock as long as its connection
+    // is told to; one that has begun to read is refused at once.
+    if (db.in_transaction() && sqlite3_txn_state(db.handle(), nullptr) == SQLITE_TXN_NONE) {
+        db.execute(sql::lock_for_writing);
+    }
     if (!relaxed_durability && number_of(db, sql::synchronous) < kFull) {
         throw StoreError{Reaction::give_up,
                          std::string{who} +

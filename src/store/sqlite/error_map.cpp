@@ -31,7 +31,8 @@ constexpr std::array<Row, 22> table{{
     {SQLITE_READONLY, Reaction::back_off,
      "make the file, its -wal and -shm and their folder writable for this user"},
     {SQLITE_BUSY, Reaction::retry,
-     "another connection holds the write lock for long; keep its transactions short"},
+     "another connection holds the write lock; keep transactions short, and begin those that write "
+     "with BEGIN IMMEDIATE: only they can wait for it"},
     {SQLITE_LOCKED, Reaction::retry, ""},
     {SQLITE_PROTOCOL, Reaction::retry, ""},
     {SQLITE_INTERRUPT, Reaction::retry, ""},

@@ -1,5 +1,9 @@
 -- On the caller's own connection, by name.
 
+-- name: lock_for_writing
+-- Changes nothing, but takes the write lock before anything is read.
+update waybill_store set registry_version = registry_version where false;
+
 -- name: synchronous
 pragma synchronous;
 
