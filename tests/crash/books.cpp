@@ -142,16 +142,34 @@ void Books::inspect(Catalogue& catalogue) {
     for (auto& [name, lane] : lanes_) lane.current = lane.recorded;
 }
 
-void Books::close(Catalogue& catalogue, const std::map<std::string, int>& effects) {
+void Books::close(Catalogue& catalogue, const Rows& rows) {
     inspect(catalogue);
     for (const auto& [id, body] : acknowledged_) {
-        const auto detail = catalogue.get(*parse_uuid(id));
-        if (!detail) continue;
-        close_message(id, body, *detail);
-        if (body.box != "books" || detail->summary.state != Filter::State::done) continue;
-        const auto found = effects.find(id);
-        const int times = found == effects.end() ? 0 : found->second;
-        if (times != 1) blame("its effect is there " + std::to_string(times) + " times: " + id);
+        if (const auto detail = catalogue.get(*parse_uuid(id))) close_message(id, body, *detail);
+    }
+    close_rows(catalogue, rows);
+}
+
+/// One row for each message of the box, acknowledged or not, and none without a message.
+void Books::close_rows(Catalogue& catalogue, const Rows& rows) {
+    std::map<std::string, std::map<std::string, int>> left = rows;
+    std::string cursor;
+    do {
+        const auto page = catalogue.browse({}, cursor, 500);
+        for (const MessageSummary& summary : page.items) {
+            const std::string table = table_of(summary.message->box);
+            if (table.empty() || summary.state != Filter::State::done) continue;
+            const std::string id = to_string(summary.message->id);
+            const int times = left[table][id];
+            left[table].erase(id);
+            if (times != 1) blame(id + " has " + std::to_string(times) + " rows in " + table);
+        }
+        cursor = page.next;
+    } while (!cursor.empty());
+    for (const auto& [table, ids] : left) {
+        for (const auto& [id, times] : ids) {
+            if (!struck_.contains(id)) blame(id + " has a row in " + table + " and is not done");
+        }
     }
 }
 

@@ -23,8 +23,10 @@ public:
     void crashed();
     /// What is recorded now: nothing of it may run again, and nothing acknowledged may be missing.
     void inspect(Catalogue& catalogue);
-    /// All is handled: what became of everything. `effects` are the rows inline handlers wrote.
-    void close(Catalogue& catalogue, const std::map<std::string, int>& effects);
+    /// How often each message has a row in a table of the application's own.
+    using Rows = std::map<std::string, std::map<std::string, int>>;
+    /// All is handled: what became of everything.
+    void close(Catalogue& catalogue, const Rows& rows);
 
     /// What was broken, in words. Empty: every promise was kept.
     const std::vector<std::string>& broken() const { return broken_; }
@@ -50,6 +52,7 @@ private:
     void enter_lane(const Line& line);
     void ended(const Line& line);
     void close_message(const std::string& id, const Body& body, const MessageDetail& detail);
+    void close_rows(Catalogue& catalogue, const Rows& rows);
     void blame(const std::string& what);
     void over(const Line& line);
     void read_message(Catalogue& catalogue, const MessageSummary& summary);

@@ -119,6 +119,11 @@ TEST_F(BooksTest, WhatIsStillOpenAtTheEndIsBlamed) {
     EXPECT_TRUE(blames("ended in state"));
 }
 
+TEST_F(BooksTest, ARowWithoutAMessageThatIsDoneIsBlamed) {
+    books.close(*store, {{"business", {{"01890000-0000-7000-8000-000000000001", 1}}}});
+    EXPECT_TRUE(blames("has a row in business and is not done"));
+}
+
 TEST_F(BooksTest, OneKeyWithTwoMessagesIsBlamed) {
     books.hear({Kind::acknowledged, append(order(1)), "orders", order(1).text(), "key"});
     books.hear({Kind::acknowledged, append(order(2)), "orders", order(2).text(), "key"});

@@ -18,6 +18,8 @@
 #include "crash/workload.hpp"
 #include "support/background.hpp"
 #include "waybill/sqlite.hpp"
+#include "waybill/sqlite/guard.hpp"
+#include "waybill/sqlite/publish.hpp"
 #include "waybill/system.hpp"
 #include "waybill/waybill.hpp"
 
@@ -135,22 +137,67 @@ auto ring(Waybill& app) {
     };
 }
 
-/// Its effect must be there exactly once, however often it runs.
-void write_effect(const Message& message, Context& context, void* native) {
-    auto* database = static_cast<sqlite3*>(native);
-    tell({Kind::run, to_string(message.id), "write", message.body,
-          std::to_string(context.attempt())});
-    const std::string sql =
-        "create table if not exists effects(message text not null);"
-        "insert into effects(message) values('" +
-        to_string(message.id) + "')";
+/// The application's own connection to the file.
+class Own {
+public:
+    explicit Own(const std::string& file) {
+        if (sqlite3_open_v2(file.c_str(), &database_, SQLITE_OPEN_READWRITE, nullptr) !=
+            SQLITE_OK) {
+            throw std::runtime_error{"cannot open " + file};
+        }
+        sqlite3_busy_timeout(database_, 30'000);
+    }
+    ~Own() { sqlite3_close(database_); }
+    Own(const Own&) = delete;
+    Own& operator=(const Own&) = delete;
+    sqlite3* get() { return database_; }
+
+private:
+    sqlite3* database_ = nullptr;
+};
+
+void execute(sqlite3* database, const std::string& sql) {
     if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
         throw std::runtime_error{sqlite3_errmsg(database)};
     }
+}
+
+void add_row(sqlite3* database, const std::string& box, const Uuid& message) {
+    execute(database,
+            "insert into " + table_of(box) + "(message) values('" + to_string(message) + "')");
+}
+
+/// Its effect must be there exactly once, however often it runs.
+void write_inline(const Message& message, Context& context, void* native) {
+    tell({Kind::run, to_string(message.id), "write", message.body,
+          std::to_string(context.attempt())});
+    add_row(static_cast<sqlite3*>(native), "books", message.id);
     tell({Kind::well, to_string(message.id), "write", message.body, ""});
 }
 
-void describe(Waybill& app) {
+/// The same, through a connection of its own and a mark.
+auto consume_guarded(const std::string& file, sqlite::Guard& guard) {
+    return [&file, &guard](const Message& message, Context& context) {
+        tell({Kind::run, to_string(message.id), "guard", message.body,
+              std::to_string(context.attempt())});
+        Own own{file};
+        guard.run(own.get(), message,
+                  [&](sqlite3* database) { add_row(database, "guarded", message.id); });
+        tell({Kind::well, to_string(message.id), "guard", message.body, ""});
+    };
+}
+
+/// A row of the business and its message, or neither.
+void publish(Own& own, const Body& body) {
+    execute(own.get(), "begin immediate");
+    const AppendResult result =
+        sqlite::publish(own.get(), {.box = body.box, .type = "t", .body = body.text()});
+    add_row(own.get(), body.box, result.id);
+    execute(own.get(), "commit");
+    tell({Kind::acknowledged, to_string(result.id), body.box, body.text(), ""});
+}
+
+void describe(Waybill& app, const std::string& file, sqlite::Guard& guard) {
     const Backoff soon{.base = 10ms, .multiplier = 1.0, .cap = 10ms, .jitter = Jitter::none()};
     const On often{.backoff = soon};
     const BoxOptions free{.lanes = Lanes::none, .keep_done = forever};
@@ -170,12 +217,15 @@ void describe(Waybill& app) {
               std::to_string(context.attempt())});
         ::raise(SIGKILL);
     });
-    app.inbox("books", free).on_inline("*", "write", write_effect, often);
+    app.inbox("books", free).on_inline("*", "write", write_inline, often);
+    app.inbox("guarded", free).on("*", "guard", consume_guarded(file, guard), often);
+    app.inbox("published", free).on("*", "tell", handler("tell"), often);
 }
 
 /// Lanes belong to one producer each: within a lane the order of appends is the order of numbers.
 void produce(Waybill& app, const Arguments& arguments, int producer) {
     LaterClock clock{arguments.later};
+    Own own{arguments.file};
     for (int n = 0; n < arguments.messages; ++n) {
         const auto make = [&](const std::string& box, int lane, int number) {
             const Body body{box, lane, arguments.round, number};
@@ -184,7 +234,7 @@ void produce(Waybill& app, const Arguments& arguments, int producer) {
             return message;
         };
         const int lane = producer * 10 + n % 3;
-        switch (n % 5) {
+        switch (n % 7) {
             case 0: append(app, {make("orders", lane, n)}); break;
             case 1: {
                 std::vector<Message> batch;
@@ -205,7 +255,9 @@ void produce(Waybill& app, const Arguments& arguments, int producer) {
                 append(app, {std::move(message)});
                 break;
             }
-            default: append(app, {make("books", producer, n)});
+            case 4: append(app, {make("books", producer, n)}); break;
+            case 5: append(app, {make("guarded", producer, n)}); break;
+            default: publish(own, {"published", producer, arguments.round, n});
         }
     }
 }
@@ -222,7 +274,13 @@ void run(const Arguments& arguments) {
     settings.relaxed_durability = arguments.relaxed;
     Waybill app{settings};
     app.observe(teller);
-    describe(app);
+    sqlite::Guard guard{{.consumer = "child"}};
+    describe(app, arguments.file, guard);
+    store->migrate();
+    for (const char* table : tables) {
+        execute(Own{arguments.file}.get(),
+                std::string{"create table if not exists "} + table + "(message text not null)");
+    }
     for (int n = 0; n < arguments.bombs; ++n) {
         const Body body{"bombs", 0, arguments.round, n};
         append(app, {{.box = "bombs", .type = "t", .body = body.text()}});

@@ -134,21 +134,24 @@ void Parent::inspect() {
 void Parent::finish(int round, int minutes_later) {
     const End end = live({.round = round, .messages = 0, .minutes_later = minutes_later});
     if (end.code != 0) trouble_ += "the last child did not finish\n";
-    look([&](Catalogue& catalogue) { books_.close(catalogue, effects()); });
+    look([&](Catalogue& catalogue) { books_.close(catalogue, rows()); });
 }
 
-std::map<std::string, int> Parent::effects() const {
-    std::map<std::string, int> times;
+Books::Rows Parent::rows() const {
+    Books::Rows all;
     sqlite3* database = nullptr;
     sqlite3_open_v2(file().c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
     const auto note = [](void* to, int, char** values, char**) {
         ++(*static_cast<std::map<std::string, int>*>(to))[values[0]];
         return 0;
     };
-    // No table: no effect yet.
-    sqlite3_exec(database, "select message from effects", note, &times, nullptr);
+    for (const char* table : tables) {
+        // No such table: no row yet.
+        const std::string sql = std::string{"select message from "} + table;
+        sqlite3_exec(database, sql.c_str(), note, &all[table], nullptr);
+    }
     sqlite3_close(database);
-    return times;
+    return all;
 }
 
 std::string Parent::verdict() const {

@@ -57,7 +57,7 @@ public:
 private:
     static void end(pid_t child);
     void look(const std::function<void(Catalogue&)>& at);
-    std::map<std::string, int> effects() const;
+    Books::Rows rows() const;
 
     test::TemporaryFolder folder_{};
     std::string file_{};

@@ -32,7 +32,7 @@ private:
 class Place {
 public:
     virtual ~Place() = default;
-    /// An application's way in. Where only one may own the store at a time, the one before must be gone.
+    /// An application's way in; several in this process may be in at once.
     virtual StoreHandle open() = 0;
     /// Appends in the transaction of an inline handler, through its native handle.
     virtual void append_inside(void* native, const Append& item) = 0;

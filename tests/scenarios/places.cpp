@@ -19,10 +19,20 @@ private:
     std::unique_ptr<memory::MemoryStore> root_ = memory::open(clock_, {.partitions = 4});
 };
 
-/// A file that is opened anew by each application, as by one process after the other.
+/// A file that is opened anew by each application, as by one process after the other; applications
+/// beside each other share it.
 class InAFile final : public Place {
 public:
-    StoreHandle open() override { return sqlite::open(folder_.file("boxes.db"), clock_); }
+    StoreHandle open() override {
+        std::shared_ptr<sqlite::SqliteStore> store;
+        if (const auto beside = last_.lock()) {
+            store = beside->connect();
+        } else {
+            store = sqlite::open(folder_.file("boxes.db"), clock_, {.partitions = 4});
+        }
+        last_ = store;
+        return store;
+    }
     void append_inside(void* native, const Append& item) override {
         sqlite::Session session{static_cast<sqlite3*>(native)};
         sqlite::append(session, now(), {&item, 1});
@@ -30,6 +40,7 @@ public:
 
 private:
     TemporaryFolder folder_{};
+    std::weak_ptr<sqlite::SqliteStore> last_{};
 };
 
 }  // namespace

@@ -96,7 +96,6 @@ struct Application {
 class Scenario : public testing::TestWithParam<PlaceEntry> {
 protected:
     Place& place() { return *place_; }
-    bool has_many_instances() { return place().open().store().capabilities().many_instances; }
 
     /// One that comes back after an hour: nobody sees it happen by chance.
     static Backoff in_an_hour() {
