@@ -31,8 +31,11 @@ struct Entry {
     PartitionId partition = 0;
     /// The place in the box. A requeued message has a new row with a new sequence.
     Sequence sequence = 0;
-    /// Null when the message row is gone: dead at once, with that reason.
+    /// Never null.
     MessagePtr message{};
+    /// The message's row is gone, and `message` has nothing but its id and box: dead at once. Its
+    /// letter has no target; the store keeps what it needs to show it.
+    bool missing = false;
     /// The earliest moment any of its deliveries may run.
     StoreTime due{};
     std::vector<Progress> progress{};
@@ -88,8 +91,7 @@ struct Attempt {
 struct Settlement {
     PartitionId partition = 0;
     Sequence sequence = 0;
-    /// A row that holds another message is not touched. Nil: the row's message was missing when it
-    /// was read (Entry::message was null); the row is meant if that is still so.
+    /// A row that holds another message is not touched.
     Uuid message{};
     /// The row goes. Otherwise the fields below replace what it had.
     bool finish = false;

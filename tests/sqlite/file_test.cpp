@@ -8,6 +8,7 @@
 #include "sqlite/own_connection.hpp"
 #include "support/background.hpp"
 #include "support/gate.hpp"
+#include "waybill/waybill.hpp"
 
 namespace waybill::test {
 namespace {
@@ -43,6 +44,29 @@ TEST_F(SqliteFile, WhatWasAppendedIsThereAfterARestart) {
     ASSERT_EQ(again.scan().size(), 1U);
     EXPECT_EQ(again.scan()[0].sequence, first);
     EXPECT_EQ(again.append(1).status, AppendResult::Status::duplicate);
+}
+
+TEST_F(SqliteFile, AMessageWhoseRowIsGoneIsADeadLetterAndHoldsNobodyUp) {
+    std::vector<std::string> handled;
+    const auto settings = [&] { return Settings{.store = sqlite::open(path)}; };
+    const auto note = [&](const Message& message) { handled.push_back(message.body); };
+    {
+        Waybill app{settings()};
+        app.inbox("orders", {.lanes = Lanes::strict});
+        app.append({{.type = "order", .body = "1", .lane = "a"},
+                    {.type = "order", .body = "2", .lane = "a"}});
+    }
+    OwnConnection{path}.run("delete from waybill_message where sequence = 1");
+
+    Waybill app{settings()};
+    app.inbox("orders", {.lanes = Lanes::strict}).on("*", "note", note);
+    ASSERT_TRUE(app.run_until_idle());
+
+    EXPECT_EQ(handled, std::vector<std::string>{"2"});
+    EXPECT_EQ(app.catalogue().count({.state = Filter::State::open}), 0U);
+    const auto letters = app.catalogue().dead_letters({}, {}, 10).items;
+    ASSERT_EQ(letters.size(), 1U);
+    EXPECT_EQ(letters[0].letter.reason, "the message's row is missing");
 }
 
 TEST_F(SqliteFile, ASequenceIsNotIssuedAgainAfterARestart) {

@@ -63,7 +63,7 @@ void Machine::take_lane(Partition& partition, const LaneRead& read, ReadPage& pa
     // What the chain has yet to catch up with is the scan's to bring, in order.
     bool behind = read.from > partition.cursors[read.chain];
     for (Entry& entry : page.entries) {
-        if (entry.partition != read.partition || !entry.message ||
+        if (entry.partition != read.partition || entry.message == nullptr ||
             entry.message->lane != read.lane) {
             continue;
         }

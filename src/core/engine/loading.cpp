@@ -14,10 +14,7 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
     BoxState& box = *boxes_[partition.box];
     const auto found = partition.works.find(entry.sequence);
     Work* work = found == partition.works.end() ? nullptr : &found->second;
-    if (entry.message == nullptr) {
-        auto missing = std::make_shared<Message>();
-        missing->box = box.box->name;
-        entry.message = std::move(missing);
+    if (entry.missing) {
         return work != nullptr ? Loaded::accounted : take_unrouted(partition, entry, via);
     }
     if (work == nullptr) {
@@ -170,10 +167,12 @@ Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
     }
     const BoxOptions& options = boxes_[partition.box]->box->options;
     const bool matched = !entry.progress.empty();
-    const bool missing = entry.message->id.is_nil();
+    const bool missing = entry.missing;
     routed_.clear();
     Work& work =
         make_work(partition, entry, routed_, lane_hash_of(*boxes_[partition.box], *entry.message));
+    work.missing = missing;
+    work.halted = work.halted && !missing;
     if (missing || (!matched && options.unmatched == Unmatched::dead)) {
         work.letters.push_back(
             {.message = work.message->id,

@@ -64,8 +64,11 @@ void Machine::on_reconcile(const ReadRequest& request, ReadPage& page) {
 }
 
 bool Machine::is_known(const Partition& partition, const Entry& entry) const {
-    if (partition.works.contains(entry.sequence) || entry.parked || entry.message == nullptr) {
+    if (partition.works.contains(entry.sequence) || entry.parked) {
         return true;
+    }
+    if (entry.missing) {
+        return false;
     }
     const BoxState& box = *boxes_[partition.box];
     std::vector<Delivery> deliveries;

@@ -68,7 +68,7 @@ void Machine::reroute(Work& work) {
             mark_dirty(work);
         }
     }
-    const bool was_unmatched = work.deliveries.empty() && !work.message->id.is_nil();
+    const bool was_unmatched = work.deliveries.empty() && !work.missing;
     Entry entry{.message = work.message, .only = work.only};
     route(box, entry, routed_);
     for (Delivery& fresh : routed_) {

@@ -85,7 +85,9 @@ void Machine::relieve() {
 void Machine::evict_far() {
     const std::uint64_t enough = config_.options.window_bytes / 2;
     const std::uint64_t used = memory_used();
-    std::vector<Work*> leaving;
+    // Named, not pointed at: one that leaves may take others of its lane with it. A set, because two
+    // deliveries of one work may wait for the same moment.
+    std::set<std::pair<PartitionId, Sequence>> leaving;
     std::uint64_t freed = 0;
     StoreTime horizon = due_horizon_;
     for (auto it = timers_.rbegin(); it != timers_.rend() && used > enough + freed; ++it) {
@@ -94,7 +96,7 @@ void Machine::evict_far() {
         }
         Work* work = it->second.first;
         if (is_evictable(*work) && row_due(*work) == it->first.first) {
-            leaving.push_back(work);
+            leaving.emplace(work->partition->id, work->sequence);
             freed += work->bytes;
             horizon = std::min(horizon, row_due(*work) - 1us);
         }
@@ -102,17 +104,16 @@ void Machine::evict_far() {
     if (leaving.empty()) {
         return;
     }
-    // Two deliveries of one work may wait for the same moment.
-    std::ranges::sort(leaving);
-    leaving.erase(std::ranges::unique(leaving).begin(), leaving.end());
-    std::ranges::sort(leaving, {}, &Work::sequence);
     if (horizon < due_horizon_) {
         due_horizon_ = horizon;
         due_after_ = tail;
     }
     due_lead_ = std::max<Duration>(kSoon, (horizon - store_now()) / 2);
-    for (Work* work : leaving) {
-        evict(*work);
+    for (const auto& [id, sequence] : leaving) {
+        WorkMap& works = find_partition(id)->works;
+        if (const auto work = works.find(sequence); work != works.end()) {
+            evict(work->second);
+        }
     }
 }
 

@@ -31,9 +31,16 @@ struct Source {
     Session& session;
     RecentMessages& recent;
 
-    MessagePtr message(const OpenRow& row) {
-        if (MessagePtr known = recent.take(row.message)) return known;
-        return load_message(session, row.message).message;
+    void load(OpenRow& row) {
+        Entry& entry = row.entry;
+        entry.message = recent.take(row.message);
+        if (entry.message == nullptr) entry.message = load_message(session, row.message).message;
+        if (entry.message != nullptr) return;
+        auto stub = std::make_shared<Message>();
+        stub->id = row.id;
+        stub->box = session.box_of(entry.partition).name;
+        entry.message = std::move(stub);
+        entry.missing = true;
     }
 };
 
@@ -50,12 +57,11 @@ public:
     /// False: the page is full, without this row.
     bool add(OpenRow row) {
         if (is_full()) return refuse();
-        row.entry.message = source_.message(row);
+        source_.load(row);
         return add_loaded(std::move(row.entry));
     }
     bool add_loaded(Entry entry) {
-        const std::uint64_t body_bytes = entry.message ? entry.message->body.size() : 0;
-        const std::uint64_t row_bytes = sizeof(Entry) + body_bytes;
+        const std::uint64_t row_bytes = sizeof(Entry) + entry.message->body.size();
         if (is_full() || (!page_.entries.empty() && bytes_ + row_bytes > request_.bytes_max)) {
             return refuse();
         }
@@ -186,8 +192,8 @@ void read_lanes(Source& source, const ReadRequest& request, ReadPage& page) {
         std::uint32_t left = request.lane_rows;
         lanes.each(wanted, [&](OpenRow row) {
             if (left == 0) return false;
-            row.entry.message = source.message(row);
-            if (row.entry.message && row.entry.message->lane != wanted.lane) return true;
+            source.load(row);
+            if (row.entry.message->lane != wanted.lane) return true;
             --left;
             return filler.add_loaded(std::move(row.entry));
         });

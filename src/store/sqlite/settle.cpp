@@ -93,6 +93,9 @@ private:
         for (const DeadLetter& letter : item.dead) {
             if (was_dead(row.entry, letter.target) && !revives(letter.target)) continue;
             any_letters_ = true;
+            if (letter.target.empty()) {
+                db_.execute(sql::insert_remains, row.message, row.id, item.partition, now_);
+            }
             db_.execute(sql::put_dead, row.message, session_.box_of(item.partition).id,
                         letter.sequence, letter.target, letter.reason, letter.failures,
                         letter.requeues, letter.because, letter.at);

@@ -133,6 +133,13 @@ insert into waybill_message
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
 on conflict (id) do nothing;
 
+-- name: insert_remains
+-- What is left of a message whose row is gone: enough to show its dead letter.
+insert into waybill_message (sequence, id, partition, appended_at, occurred_at, not_before, type,
+    source, content_type, tenant, user_id, correlation_id, lane, dedup_key, collapse_key, body)
+values (?1, ?2, ?3, ?4, 0, 0, '', '', '', '', '', '', '', '', '', x'')
+on conflict do nothing;
+
 -- name: insert_open
 insert into waybill_open (place, id, lane, due) values ((?1 << 47) | ?2, ?3, ?4, ?5);
 
