@@ -74,7 +74,7 @@ struct Work {
     bool entered = false;  ///< its not-before has passed: it is in its lanes
     bool halted = false;
     bool parked = false;
-    bool missing = false;  ///< the store has lost its message
+    bool missing = false;    ///< the store has lost its message
     bool unparking = false;  ///< it was parked, and the store says so until this is settled
     bool collapsed = false;
     bool begun = false;  ///< an inline run of it may have committed: too late to collapse
