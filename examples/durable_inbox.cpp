@@ -1,14 +1,15 @@
-// A durable inbox: what append() accepted is handled, at least once, retried with back-off.
+// A durable inbox: what append() accepted is in the file, and is handled, at least once, retried with
+// back-off. Kill the process whenever you like and start it again.
 
 // [durable_inbox]
 #include <cstdio>
 
-#include <waybill/memory.hpp>
+#include <waybill/sqlite.hpp>
 #include <waybill/waybill.hpp>
 
 int main() {
     // [in_fifteen_lines]
-    waybill::Waybill app{{.store = waybill::memory::open()}};
+    waybill::Waybill app{{.store = waybill::sqlite::open("orders.db")}};
 
     app.inbox("orders", {.lanes = waybill::Lanes::strict})
         .on("order.placed", "billing.charge",

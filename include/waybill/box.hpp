@@ -9,6 +9,7 @@
 
 namespace waybill {
 
+/// What order means within a lane.
 enum class Lanes {
     none,       ///< lanes are ignored
     exclusive,  ///< one in flight per lane; a failed head may be overtaken while it backs off
@@ -25,6 +26,7 @@ enum class Unmatched {
     dead,
 };
 
+/// Which attempts are kept as lines of the log.
 enum class AttemptsLog { none, failures, all };
 
 /// The policies of a box: a named durable stream.

@@ -30,6 +30,7 @@ struct Filter {
     bool operator==(const Filter&) const = default;
 };
 
+/// A line of a listing.
 struct MessageSummary {
     MessagePtr message{};
     Filter::State state = Filter::State::open;
@@ -37,6 +38,7 @@ struct MessageSummary {
     bool operator==(const MessageSummary&) const = default;
 };
 
+/// Everything a store knows of a message.
 struct MessageDetail {
     MessageSummary summary{};
     std::vector<Entry> open{};
@@ -44,6 +46,7 @@ struct MessageDetail {
     std::vector<Attempt> attempts{};
 };
 
+/// A dead letter as a person reads it.
 struct DeadLetterDetail {
     DeadLetter letter{};
     /// Its own copy, body included.
@@ -58,6 +61,7 @@ struct DeliveryRef {
     bool operator==(const DeliveryRef&) const = default;
 };
 
+/// Part of a listing.
 template <class Item>
 struct Page {
     std::vector<Item> items{};
@@ -65,6 +69,7 @@ struct Page {
     std::string next{};
 };
 
+/// What became of a person's order.
 struct OperationResult {
     bool carried_out = false;
     std::string text{};

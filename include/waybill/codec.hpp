@@ -57,11 +57,11 @@ Message encode(const T& payload, Message message) {
 /// The payload of a message. Throws DecodeError.
 template <class T, CodecFor<T> C = Codec<T>>
 T decode(const Message& message) {
-    const std::string what = "the body of \"" + message.type + "\" cannot be decoded: ";
     try {
         return C::decode(message.body);
     } catch (const std::exception& error) {
-        throw DecodeError{what + error.what()};
+        throw DecodeError{"the body of \"" + message.type +
+                          "\" cannot be decoded: " + error.what()};
     }
 }
 
@@ -74,6 +74,7 @@ struct Typed {
     std::size_t item = 0;
 };
 
+/// What a typed batch handler gets; see Box::on_batch.
 template <class T>
 using TypedBatch = std::span<const Typed<T>>;
 

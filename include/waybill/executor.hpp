@@ -17,6 +17,7 @@
 /// or a broker another.
 namespace waybill {
 
+/// One message of a delivery.
 struct DeliveryItem {
     MessagePtr message{};
     Sequence sequence = 0;
@@ -37,6 +38,7 @@ struct Delivery {
     LocalTime deadline = local_never;
 };
 
+/// What became of one item.
 struct DeliveryResult {
     Outcome outcome{};
     /// Inline targets only.
@@ -55,6 +57,7 @@ using DeliveryResults = std::vector<std::optional<DeliveryResult>>;
 /// Lifetime:      may outlive the instance that handed it out; the answer then goes nowhere.
 class Completion {
 public:
+    /// Where answers go: the engine.
     class Sink {
     public:
         virtual ~Sink() = default;
@@ -87,6 +90,7 @@ private:
     std::size_t items_;
 };
 
+/// A delivery with the duty to answer it.
 struct Job {
     Delivery delivery{};
     Completion completion;

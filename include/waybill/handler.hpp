@@ -76,6 +76,7 @@ private:
     std::span<const DeliveryItem> items_;
 };
 
+/// One message per call.
 using Handler = std::function<Outcome(const Message&, Context&)>;
 
 /// One per message, in their order. Nothing, or missing at the end: not handled this time; tried
@@ -86,7 +87,9 @@ using Handler = std::function<Outcome(const Message&, Context&)>;
 /// others nothing; whoever had no turn in time is tried again, not counted. In a strict lane the calls
 /// end at the first that is not done. Whoever failed once goes alone ever after.
 using BatchOutcomes = std::vector<std::optional<Outcome>>;
+/// The messages of one call, in their order.
 using Batch = std::span<const Message* const>;
+/// Many messages per call.
 using BatchHandler = std::function<BatchOutcomes(Batch, BatchContext&)>;
 
 /// Runs inside the store's transaction: what it writes through `native` (the adapter's own handle:

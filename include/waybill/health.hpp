@@ -47,6 +47,7 @@ struct HealthLimits {
     std::uint64_t dead_unhealthy = 1'000;
 };
 
+/// Whether people should look, and why.
 struct Health {
     enum class State : std::uint8_t { healthy, degraded, unhealthy };
     State state = State::healthy;

@@ -16,6 +16,7 @@ struct InlineRequest {
     std::string target{};
 };
 
+/// How a run inside the transaction ended.
 struct InlineResult {
     enum class Record : std::uint8_t {
         not_done,  ///< the body said Fail, Defer or Dead: rolled back, `outcome` has it

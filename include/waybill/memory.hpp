@@ -15,6 +15,7 @@
 /// gone with it. For tests, for examples, and to be copied by whoever writes the next store.
 namespace waybill::memory {
 
+/// How a store in memory is opened.
 struct Options {
     /// Partitions of a box that does not say otherwise. 1 … 1,024.
     std::uint32_t partitions = 1;
@@ -22,6 +23,7 @@ struct Options {
     bool operator==(const Options&) const = default;
 };
 
+/// All problems of the options.
 Problems check(const Options& options);
 
 /// What an inline handler gets as its native handle: what it adds here commits together with its

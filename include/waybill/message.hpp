@@ -49,6 +49,7 @@ struct Message {
     bool operator==(const Message&) const = default;
 };
 
+/// Shared by all who look at it; nobody changes it.
 using MessagePtr = std::shared_ptr<const Message>;
 
 }  // namespace waybill

@@ -13,7 +13,9 @@ namespace waybill {
 /// Of type, source, content_type, tenant, user, correlation_id, lane, dedup_key and collapse_key
 /// each. They are UTF-8 without NUL, and all but the type may be empty.
 inline constexpr std::size_t field_bytes_max = 256;
+/// How many a message may have.
 inline constexpr std::size_t attributes_max = 100;
+/// Of each name.
 inline constexpr std::size_t attribute_name_bytes_max = 256;
 /// Names and values of all attributes together.
 inline constexpr std::size_t attributes_bytes_max = std::size_t{64} << 10;

@@ -61,6 +61,7 @@ public:
     virtual void on_event(const Event& event) noexcept = 0;
 };
 
+/// The name of a kind, as above.
 std::string_view to_string(Event::Kind kind);
 
 }  // namespace waybill

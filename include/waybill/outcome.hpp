@@ -11,6 +11,7 @@
 /// said explicitly. Crash, shutdown and lost ownership are none of these and cost no attempt.
 namespace waybill {
 
+/// It is done, and is never run again.
 struct Done {
     bool operator==(const Done&) const = default;
 };
@@ -47,6 +48,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// What a handler returns.
 using Outcome = std::variant<Done, Fail, Defer, Dead>;
 
 }  // namespace waybill

@@ -91,6 +91,7 @@ struct Peer {
     std::uint64_t waiting = 0;
 };
 
+/// The world as the store sees it at the moment of a beat.
 struct BeatReply {
     StoreTime now{};
     std::string generation{};
@@ -111,6 +112,7 @@ struct TakeRequest {
     Token seen{};
 };
 
+/// A partition that is ours from now on, and how its last owner ended.
 struct Taken {
     PartitionId partition = 0;
     Token token{};
@@ -125,6 +127,7 @@ struct Taken {
 /// Five quiet minutes and an unclean end is forgotten.
 inline constexpr Duration crash_quiet = std::chrono::minutes{5};
 
+/// A partition to give back, with the proof that it is ours to give.
 struct GiveRequest {
     PartitionId partition = 0;
     Token token{};

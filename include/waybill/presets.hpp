@@ -21,6 +21,7 @@
 /// Lane and dedup key are the caller's: build the lane from the parts named below.
 namespace waybill {
 
+/// The settings of a box and of its targets.
 struct Preset {
     enum class Arrangement {
         independent,  ///< no target waits for another

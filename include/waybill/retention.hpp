@@ -19,6 +19,7 @@ struct SweepOptions {
     bool operator==(const SweepOptions&) const = default;
 };
 
+/// All problems of the options.
 Problems check(const SweepOptions& options);
 
 }  // namespace waybill

@@ -8,6 +8,7 @@
 /// in nothing else.
 namespace waybill {
 
+/// Two clocks: one that measures, one that names moments.
 class Clock {
 public:
     virtual ~Clock() = default;
@@ -17,6 +18,7 @@ public:
     virtual StoreTime wall() = 0;
 };
 
+/// Chance, so that a test can own it.
 class Random {
 public:
     virtual ~Random() = default;

@@ -8,6 +8,7 @@
 /// hand to every append is how they get lost.
 namespace waybill {
 
+/// What holds for all the work of a request. An empty field says nothing.
 struct Ambient {
     std::string tenant{};
     std::string user{};

@@ -22,6 +22,7 @@ enum class Synchronous : std::uint8_t {
     extra,   ///< the same, and the folder's entry of a journal that is deleted
 };
 
+/// How a file is opened.
 struct Options {
     Synchronous synchronous = Synchronous::full;
     /// Partitions of a box that does not say otherwise. One process owns them all. 1 … 1,024.
@@ -36,6 +37,7 @@ struct Options {
     bool operator==(const Options&) const = default;
 };
 
+/// All problems of the options.
 Problems check(const Options& options);
 
 /// One way into a store in a SQLite file. Several instances of one process each have their own.

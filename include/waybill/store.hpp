@@ -27,6 +27,7 @@ enum class Reaction : std::uint8_t {
     give_up,    ///< a person must act (no such table, no permission)
 };
 
+/// A store call failed; the reaction says whether anything may have been applied and what to do.
 class StoreError : public std::runtime_error {
 public:
     StoreError(Reaction reaction, const std::string& what)
@@ -48,6 +49,7 @@ struct Append {
     std::string body_hash{};
 };
 
+/// What became of one appended message.
 struct AppendResult {
     enum class Status : std::uint8_t {
         fresh,      ///< new, and durable
@@ -67,6 +69,7 @@ struct AppendResult {
     bool operator==(const AppendResult&) const = default;
 };
 
+/// A box as a store gets to know it.
 struct BoxDeclaration {
     std::string name{};
     BoxOptions options{};

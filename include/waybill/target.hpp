@@ -26,6 +26,7 @@ struct Matcher {
 
 /// Pure wildcard match; at most text × pattern steps, no backtracking blow-up.
 bool matches(std::string_view pattern, std::string_view text);
+/// All three patterns match.
 bool matches(const Matcher& matcher, const Message& message);
 
 /// What a successor does when the target it runs after died.
@@ -47,6 +48,7 @@ struct Target {
     bool operator==(const Target&) const = default;
 };
 
+/// How often, and after which pauses.
 struct RetryPolicy {
     /// Attempts in total, the first included. 1 … 1,000.
     std::uint32_t max_attempts = 5;
@@ -78,6 +80,7 @@ struct TargetOptions {
     bool operator==(const TargetOptions&) const = default;
 };
 
+/// All problems of a target by itself.
 Problems check(const Target& target, const TargetOptions& options);
 /// Problems between the targets of one box: doubled keys or legacy keys, unknown or circular `after`.
 Problems check_together(std::span<const Target> targets);

@@ -7,6 +7,7 @@
 /// due times, leases and retention; and this host's, which only measures how long something took here.
 namespace waybill {
 
+/// The unit of every span of time here.
 using Duration = std::chrono::microseconds;
 
 /// "Never expires", for retention and dedup windows.
@@ -30,11 +31,14 @@ struct BootClock {
     static constexpr bool is_steady = true;
 };
 
+/// A moment of the store, shared by all its hosts.
 using StoreTime = StoreClock::time_point;
+/// A moment of this host, for measuring.
 using LocalTime = BootClock::time_point;
 
 /// A moment that is never reached.
 inline constexpr StoreTime store_never = StoreTime::max();
+/// The same on this host.
 inline constexpr LocalTime local_never = LocalTime::max();
 
 /// `time + delay` that stops at the end of time instead of overflowing.

@@ -10,6 +10,7 @@
 
 namespace waybill {
 
+/// What a store says of itself and of its contents.
 struct StoreHealth {
     bool reachable = false;
     /// For people: what is wrong, or a word on what it is.
@@ -21,6 +22,7 @@ struct StoreHealth {
     Duration oldest_open{};
 };
 
+/// What a sweep deleted.
 struct Swept {
     std::uint64_t messages = 0;
     std::uint64_t dead_letters = 0;

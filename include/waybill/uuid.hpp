@@ -32,6 +32,7 @@ Uuid random_uuid(Random& random);
 
 }  // namespace waybill
 
+/// So that ids can be keys of unordered containers.
 template <>
 struct std::hash<waybill::Uuid> {
     std::size_t operator()(const waybill::Uuid& id) const noexcept {

@@ -29,6 +29,7 @@
 /// The front door: boxes, handlers, append, run.
 namespace waybill {
 
+/// What an application is told when it is made. Every field but the store has a default.
 struct Settings {
     /// What an adapter's open() returned. Required.
     StoreHandle store{};

@@ -130,6 +130,7 @@ struct Command {
     bool operator==(const Command&) const = default;
 };
 
+/// The owner's answer to a command.
 struct CommandResult {
     std::uint64_t id = 0;
     PartitionId partition = 0;
@@ -148,6 +149,7 @@ struct Fence {
     bool operator==(const Fence&) const = default;
 };
 
+/// Results on their way into the store: all in one commit, those of a lost partition not at all.
 struct SettleBatch {
     /// The registry the sender judged by. If the store's is newer nothing is applied: a message must
     /// not be finished before the sender knows all targets it was for.
@@ -167,6 +169,7 @@ struct SettleReply {
 /// Where an instance is in what it has read: the store's own encoding, empty at first.
 using Position = std::string;
 
+/// A lane of a partition, to be read from some place on.
 struct LaneRef {
     PartitionId partition = 0;
     std::string lane{};
@@ -174,6 +177,7 @@ struct LaneRef {
     Sequence from = 0;
 };
 
+/// What the owner asks the store for: one page of one kind.
 struct ReadRequest {
     enum class Kind : std::uint8_t {
         increment,  ///< what became visible since `position`, in all `partitions`. Empty position: only answers one
@@ -196,6 +200,7 @@ struct ReadRequest {
     std::uint64_t bytes_max = 4ULL << 20;
 };
 
+/// The answer to a ReadRequest.
 struct ReadPage {
     std::vector<Entry> entries{};
     /// increment: where the next one goes on.

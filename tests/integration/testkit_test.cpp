@@ -145,6 +145,14 @@ TEST_F(TestKit, AStoreThatIsDownIsSurvived) {
     EXPECT_EQ(handled.size(), 1U);
 }
 
+TEST_F(TestKit, MayEndWhileItsStoreIsDown) {
+    Kit inner;
+    inner.app.inbox("orders").on("*", "t", [&](const Message&) { inner.store->set_down(true); });
+    inner.app.append({{.type = "t"}, {.type = "t"}});
+
+    EXPECT_FALSE(inner.run_until_idle()) << "the result cannot be stored";
+}
+
 TEST_F(TestKit, ASlowStoreMovesTheClock) {
     handle();
     kit.app.append({.type = "t"});

@@ -23,12 +23,14 @@
 /// renamed is worse than a dead letter. What is not described is ignored.
 namespace waybill::json {
 
+/// A data member and its name in JSON.
 template <class T, class Member>
 struct Field {
     const char* name;
     Member T::*member;
 };
 
+/// For WAYBILL_JSON.
 template <class T, class Member>
 constexpr Field<T, Member> field(const char* name, Member T::*member) {
     return {name, member};
@@ -47,6 +49,7 @@ concept SelfMade = requires(const T& value, const Value& json, T& target) {
     from_json(json, target);
 };
 
+/// Throws std::invalid_argument for what JSON has no word for.
 template <class T>
 Value write(const T& value);
 /// Throws ReadError.

@@ -15,6 +15,7 @@ namespace waybill::json {
 
 class Value;
 
+/// In order.
 using Array = std::vector<Value>;
 /// In the order in which it was written.
 using Object = std::vector<std::pair<std::string, Value>>;
@@ -42,7 +43,8 @@ class Value {
 public:
     Value() = default;
     Value(std::nullptr_t) {}
-    Value(bool value) : data_(value) {}
+    template <std::same_as<bool> Bool>
+    Value(Bool value) : data_(value) {}
     template <std::signed_integral Integer>
     Value(Integer value) : data_(std::int64_t{value}) {}
     template <std::unsigned_integral Integer>

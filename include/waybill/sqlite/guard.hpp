@@ -21,6 +21,7 @@ enum class WithoutKey : std::uint8_t {
     allow,   ///< runs in a transaction, unguarded, and is counted
 };
 
+/// Which messages a guard knows apart, and for how long.
 struct GuardOptions {
     /// Whose marks these are: two consumers of one message each run once. 1 … 200 characters.
     std::string consumer{};
@@ -37,8 +38,10 @@ struct GuardOptions {
     bool relaxed_durability = false;
 };
 
+/// All problems of the options.
 Problems check(const GuardOptions& options);
 
+/// What became of a guarded call.
 enum class Guarded : std::uint8_t {
     ran,
     duplicate,  ///< the mark was there: not run

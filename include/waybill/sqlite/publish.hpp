@@ -13,6 +13,7 @@ struct sqlite3;
 /// that sqlite::open() has prepared, and its boxes are declared by the application that handles them.
 namespace waybill::sqlite {
 
+/// Two safeguards, and how each is switched off.
 struct PublishOptions {
     /// Without an open transaction a publish is an error, because it would commit by itself. Say that
     /// you mean it.
@@ -52,6 +53,7 @@ private:
 
 /// One call of a Publisher: for whoever publishes now and then.
 AppendResult publish(sqlite3* db, Message message, const PublishOptions& options = {});
+/// The same for many: all or nothing.
 std::vector<AppendResult> publish(sqlite3* db, std::span<const Message> messages,
                                   const PublishOptions& options = {});
 

@@ -20,6 +20,7 @@ namespace waybill::testkit {
 /// Lifetime:      outlives the application it observes.
 class EventLog final : public Observer {
 public:
+    /// An event, kept.
     struct Line {
         Event::Kind kind{};
         PartitionId partition = 0;

@@ -51,7 +51,7 @@ void HandShell::stop() {
         const bool may_answer = budget_.running() > 0 && system_clock().now() < patience;
         if (round(may_answer ? patience : LocalTime::min()) || may_answer) continue;
         if (engine_.next_tick() == local_never) break;
-        not_before_ = std::max(now(), engine_.next_tick());
+        not_before_ = std::max(later(now(), std::chrono::milliseconds{1}), engine_.next_tick());
     }
     mailbox_->close();
 }
