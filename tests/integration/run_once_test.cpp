@@ -97,11 +97,11 @@ TEST(RunOnceAsAGuest, TakesNothingFromARunningInstance) {
     auto root = memory::open();
     std::atomic<int> host_calls{0};
     std::atomic<int> guest_calls{0};
+    test::EventLog log;
     Waybill host{test::quick_settings(root->connect(), "host")};
     host.inbox("orders").on("*", "t", [&](const Message&) { ++host_calls; });
     Waybill guest{test::quick_settings(root->connect(), "guest")};
     guest.inbox("orders").on("*", "t", [&](const Message&) { ++guest_calls; });
-    test::EventLog log;
     host.observe(log);
     host.start();
     ASSERT_TRUE(log.wait_for(Kind::owned));
