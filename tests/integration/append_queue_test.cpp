@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <latch>
 #include <memory>
 #include <set>
 
@@ -61,12 +62,15 @@ TEST_F(AppendQueueTest, CallersThatWaitWhileOneBatchIsStoredAreTheNextBatch) {
     AppendQueue queue{store, {}};
     store.gate = std::make_shared<test::Gate>();
     std::atomic<int> fresh{0};
+    std::latch calling{64};
     test::Background opener{[&](std::stop_token) {
         store.gate->wait_for_arrivals(1);
+        calling.wait();
         store.gate->open();
     }};
 
     test::run_together(64, [&](int i) {
+        calling.count_down();
         const auto results = queue.append({item(std::to_string(i))});
         if (results.front().status == Status::fresh) ++fresh;
     });
