@@ -1,12 +1,25 @@
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include "waybill/problems.hpp"
+#include "waybill/store.hpp"
 
-/// Why an append was refused before anything reached the store.
+/// Why an append was refused before anything reached the store, and how one is answered later.
 namespace waybill {
+
+/// What became of an append that nobody waited for.
+struct AppendAnswer {
+    AppendResult result{};
+    /// A StoreError: nothing was stored. Null: `result` says what happened.
+    std::exception_ptr error{};
+};
+
+/// Called exactly once, from a thread that has more to do: it neither blocks nor throws.
+using AppendCallback = std::function<void(const AppendAnswer&)>;
 
 /// The message itself can never be stored; problems() has all reasons. Correct it.
 class InvalidMessage : public std::invalid_argument {

@@ -202,6 +202,13 @@ public:
         return append_moved(std::move(messages));
     }
 
+    /// Shares a commit too, but returns at once; `answered` is called when it is durable or has
+    /// failed. Throws what append() throws before it reaches the store, and then calls nothing.
+    /// Without `background` the caller's thread carries it out.
+    void append_async(Message message, AppendCallback answered);
+    /// So much is waiting to be stored that another append would be refused: shed load early.
+    bool is_overloaded() const;
+
     /// Begins to own and to handle; returns at once. Any number of times, after each stop().
     void start();
     /// No new starts; running handlers get their stop token and shutdown_timeout to end; what has not

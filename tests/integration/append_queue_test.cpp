@@ -190,5 +190,117 @@ TEST_F(AppendQueueTest, BeyondTheLimitACallerIsToldAtOnce) {
     EXPECT_EQ(memory->count({}), 4U);
 }
 
+TEST_F(AppendQueueTest, WhoeverDoesNotWaitIsAnsweredAfterTheCommit) {
+    store.gate = std::make_shared<test::Gate>();
+    std::latch answers{100};
+    std::atomic<int> fresh{0};
+    AppendQueue queue{store, {}};
+
+    for (int i = 0; i < 100; ++i) {
+        queue.append({item(std::to_string(i))}, [&](const auto& results, const auto& error) {
+            if (!error && results.front().status == Status::fresh) ++fresh;
+            answers.count_down();
+        });
+    }
+    ASSERT_TRUE(store.gate->wait_for_arrivals(1));
+    EXPECT_EQ(fresh, 0);
+    store.gate->open();
+    answers.wait();
+
+    EXPECT_EQ(fresh, 100);
+    EXPECT_EQ(memory->count({}), 100U);
+    EXPECT_LT(store.batches, 100);
+}
+
+TEST_F(AppendQueueTest, ThoseWhoWaitAndThoseWhoDoNotShareCommits) {
+    std::latch answers{16 * 50};
+    std::atomic<int> fresh{0};
+    AppendQueue queue{store, {}};
+
+    test::run_together(32, [&](int i) {
+        for (int round = 0; round < 50; ++round) {
+            if (i % 2 == 0) {
+                queue.append({item("x")});
+                continue;
+            }
+            queue.append({item("y")}, [&](const auto& results, const auto&) {
+                if (results.front().status == Status::fresh) ++fresh;
+                answers.count_down();
+            });
+        }
+    });
+    answers.wait();
+
+    EXPECT_EQ(fresh, 16 * 50);
+    EXPECT_EQ(memory->count({}), 32U * 50U);
+}
+
+TEST_F(AppendQueueTest, AFailureReachesWhoeverDidNotWait) {
+    store.fault = [](std::span<const Append> batch) -> std::optional<Reaction> {
+        if (has_bad(batch)) return Reaction::bad_data;
+        return std::nullopt;
+    };
+    std::latch answers{2};
+    std::atomic<bool> failed{false};
+    std::atomic<bool> stored{false};
+    AppendQueue queue{store, {}};
+
+    queue.append({item("bad")}, [&](const auto&, const auto& error) {
+        failed = error != nullptr;
+        answers.count_down();
+    });
+    queue.append({item("good")}, [&](const auto& results, const auto& error) {
+        stored = !error && results.front().status == Status::fresh;
+        answers.count_down();
+    });
+    answers.wait();
+
+    EXPECT_TRUE(failed);
+    EXPECT_TRUE(stored);
+}
+
+TEST_F(AppendQueueTest, NothingThatWasTakenIsLeftUnansweredAtTheEnd) {
+    std::atomic<int> answered{0};
+    {
+        AppendQueue queue{store, {}};
+        for (int i = 0; i < 500; ++i) {
+            queue.append({item("x")}, [&](const auto&, const auto&) { ++answered; });
+        }
+    }
+    EXPECT_EQ(answered, 500);
+    EXPECT_EQ(memory->count({}), 500U);
+}
+
+TEST_F(AppendQueueTest, AFullQueueSaysSoBeforeAnythingIsOffered) {
+    store.gate = std::make_shared<test::Gate>();
+    std::latch answers{3};
+    AppendQueue queue{store, {.waiting_max = 2}};
+    const auto answered = [&](const auto&, const auto&) { answers.count_down(); };
+    queue.append({item("1")}, answered);
+    ASSERT_TRUE(store.gate->wait_for_arrivals(1));
+
+    EXPECT_FALSE(queue.is_full());
+    queue.append({item("2")}, answered);
+    queue.append({item("3")}, answered);
+    EXPECT_TRUE(queue.is_full());
+    EXPECT_THROW(queue.append({item("4")}, answered), Overloaded);
+    store.gate->open();
+    answers.wait();
+
+    EXPECT_FALSE(queue.is_full());
+    EXPECT_EQ(memory->count({}), 3U);
+}
+
+TEST_F(AppendQueueTest, WithoutAThreadOfItsOwnTheCallerCarriesItOut) {
+    AppendQueue queue{store, {.own_thread = false}};
+    int answered = 0;
+
+    queue.append({item("1")}, [&](const auto& results, const auto&) {
+        answered += results.front().status == Status::fresh ? 1 : 0;
+    });
+
+    EXPECT_EQ(answered, 1);
+}
+
 }  // namespace
 }  // namespace waybill::runtime

@@ -43,4 +43,19 @@ std::vector<AppendResult> Waybill::append_moved(std::vector<Message> messages) {
     return parts_->appends.append(std::move(items));
 }
 
+void Waybill::append_async(Message message, AppendCallback answered) {
+    parts_->declare_once();
+    std::vector<Append> one;
+    one.push_back(parts_->prepare(std::move(message)));
+    parts_->appends.append(std::move(one), [answered = std::move(answered)](
+                                               const std::vector<AppendResult>& results,
+                                               const std::exception_ptr& error) {
+        answered(error ? AppendAnswer{.error = error} : AppendAnswer{.result = results.front()});
+    });
+}
+
+bool Waybill::is_overloaded() const {
+    return parts_->appends.is_full();
+}
+
 }  // namespace waybill

@@ -74,7 +74,8 @@ Waybill::Parts::Parts(Settings the_settings)
           return std::move(the_settings);
       }()),
       clock(settings.clock != nullptr ? *settings.clock : system_clock()),
-      appends(settings.store.store(), {.waiting_max = settings.append_waiting_max}) {
+      appends(settings.store.store(),
+              {.waiting_max = settings.append_waiting_max, .own_thread = settings.background}) {
     settings.store.store().on_wake([relay = wakes] { relay->wake(); });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/runtime/thread_name.hpp"
 #include "waybill/append.hpp"
 
 namespace waybill::runtime {
@@ -29,19 +30,20 @@ bool may_be_ones_fault(Reaction reaction) {
 
 }  // namespace
 
+AppendQueue::~AppendQueue() {
+    {
+        const std::lock_guard lock{mutex_};
+        stopping_ = true;
+    }
+    thread_wakes_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
 std::vector<AppendResult> AppendQueue::append(std::vector<Append> items) {
     if (items.empty()) return {};
     Ticket ticket{.items = std::move(items)};
     std::unique_lock lock{mutex_};
-    const std::size_t together = waiting_messages_ + ticket.items.size();
-    if (waiting_messages_ > 0 && together > limits_.waiting_max) {
-        throw Overloaded{"append: " + std::to_string(waiting_messages_) +
-                         " messages already wait for the store and at most " +
-                         std::to_string(limits_.waiting_max) +
-                         " may; nothing was stored: slow down or try later"};
-    }
-    waiting_.push_back(&ticket);
-    waiting_messages_ = together;
+    admit(ticket);
     while (!ticket.done) {
         if (busy_) {
             ticket.changed.wait(lock);
@@ -52,6 +54,56 @@ std::vector<AppendResult> AppendQueue::append(std::vector<Append> items) {
     lock.unlock();
     if (ticket.error) std::rethrow_exception(ticket.error);
     return std::move(ticket.results);
+}
+
+void AppendQueue::append(std::vector<Append> items, Appended answered) {
+    if (!limits_.own_thread) return append_here(std::move(items), answered);
+    auto ticket = std::make_unique<Ticket>();
+    ticket->items = std::move(items);
+    ticket->answered = std::move(answered);
+    const std::lock_guard lock{mutex_};
+    admit(*ticket);
+    static_cast<void>(ticket.release());  // whoever stores it answers and deletes it
+    if (!thread_.joinable()) thread_ = std::thread{[this] { run_thread(); }};
+    if (!busy_) thread_wakes_.notify_one();
+}
+
+void AppendQueue::append_here(std::vector<Append> items, const Appended& answered) {
+    std::vector<AppendResult> results;
+    std::exception_ptr error;
+    try {
+        results = append(std::move(items));
+    } catch (const StoreError&) {
+        error = std::current_exception();
+    }
+    answered(std::move(results), error);
+}
+
+bool AppendQueue::is_full() const {
+    const std::lock_guard lock{mutex_};
+    return waiting_messages_ >= limits_.waiting_max;
+}
+
+void AppendQueue::admit(Ticket& ticket) {
+    const std::size_t together = waiting_messages_ + ticket.items.size();
+    if (waiting_messages_ > 0 && together > limits_.waiting_max) {
+        throw Overloaded{"append: " + std::to_string(waiting_messages_) +
+                         " messages already wait for the store and at most " +
+                         std::to_string(limits_.waiting_max) +
+                         " may; nothing was stored: slow down or try later"};
+    }
+    waiting_.push_back(&ticket);
+    waiting_messages_ = together;
+}
+
+void AppendQueue::run_thread() {
+    name_this_thread("waybill append");
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        thread_wakes_.wait(lock, [this] { return waiting_.empty() ? stopping_ : !busy_; });
+        if (waiting_.empty()) return;
+        lead(lock);
+    }
 }
 
 void AppendQueue::hand_over_to(std::shared_ptr<Mailbox> mailbox) {
@@ -69,10 +121,34 @@ void AppendQueue::lead(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     busy_ = false;
     for (Ticket* ticket : round) {
+        if (ticket->answered) continue;
         ticket->done = true;
         ticket->changed.notify_one();
     }
-    if (!waiting_.empty()) waiting_.front()->changed.notify_one();
+    // Those are gone as soon as the lock is; the others are ours.
+    std::erase_if(round, [](const Ticket* ticket) { return !ticket->answered; });
+    wake_next();
+    if (round.empty()) return;
+    lock.unlock();
+    answer(round);
+    lock.lock();
+}
+
+void AppendQueue::wake_next() {
+    if (waiting_.empty()) return;
+    Ticket& next = *waiting_.front();
+    if (next.answered) {
+        thread_wakes_.notify_one();
+    } else {
+        next.changed.notify_one();
+    }
+}
+
+void AppendQueue::answer(Round& round) {
+    for (Ticket* ticket : round) {
+        const std::unique_ptr<Ticket> mine{ticket};
+        mine->answered(std::move(mine->results), mine->error);
+    }
 }
 
 AppendQueue::Round AppendQueue::next_round() {

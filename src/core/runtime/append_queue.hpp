@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "core/runtime/mailbox.hpp"
@@ -19,23 +21,37 @@ struct AppendLimits {
     std::size_t waiting_max = 100'000;
     /// Messages of one commit. A single call is never split.
     std::size_t batch_max = 2'000;
+    /// A thread for those who do not wait, started for the first of them. Off: their own thread
+    /// carries it out.
+    bool own_thread = true;
 };
+
+/// The results, or why there are none.
+using Appended = std::function<void(std::vector<AppendResult>, std::exception_ptr)>;
 
 /// Group commit: callers that wait while one batch is being stored are the next batch. The first of
 /// them carries it out on its own thread, so an idle queue adds neither a delay nor a thread hop.
+/// For those who do not wait a thread of the queue does it; they share batches with the others.
 ///
 /// Each call is atomic. Calls that share a batch do not share fate: when a batch fails for a reason
 /// that may lie in one of them, each is repeated alone.
 ///
 /// Thread safety: any thread.
-/// Lifetime:      the store outlives it.
+/// Lifetime:      the store outlives it. The destructor stores and answers what is still waiting.
 /// Errors:        Overloaded; StoreError when nothing was stored. A lost answer is the status
 ///                `unknown`, not an error.
 class AppendQueue {
 public:
     AppendQueue(Store& store, AppendLimits limits) : store_(store), limits_(limits) {}
+    ~AppendQueue();
+    AppendQueue(const AppendQueue&) = delete;
+    AppendQueue& operator=(const AppendQueue&) = delete;
 
     std::vector<AppendResult> append(std::vector<Append> items);
+    /// Returns at once. `answered` neither blocks nor throws.
+    void append(std::vector<Append> items, Appended answered);
+    /// The next one would be refused.
+    bool is_full() const;
     /// Where fresh messages are handed over; null for nowhere.
     void hand_over_to(std::shared_ptr<Mailbox> mailbox);
 
@@ -46,8 +62,16 @@ private:
         std::exception_ptr error{};
         bool done = false;
         std::condition_variable changed{};
+        /// Of one that does not wait; such a ticket belongs to the queue.
+        Appended answered{};
     };
     using Round = std::vector<Ticket*>;
+
+    void append_here(std::vector<Append> items, const Appended& answered);
+    void admit(Ticket& ticket);
+    void run_thread();
+    /// Gives the lead to whoever comes next.
+    void wake_next();
 
     void lead(std::unique_lock<std::mutex>& lock);
     Round next_round();
@@ -56,14 +80,18 @@ private:
     void carry_out_alone(Ticket& ticket);
     std::vector<AppendResult> store(std::span<const Append> items);
     static void hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before);
+    static void answer(Round& round);
 
     Store& store_;
     const AppendLimits limits_;
-    std::mutex mutex_;  ///< guards everything below, and the tickets that wait
+    mutable std::mutex mutex_;  ///< guards everything below, and the tickets that wait
     std::deque<Ticket*> waiting_;
     std::size_t waiting_messages_ = 0;
     bool busy_ = false;
     std::shared_ptr<Mailbox> mailbox_;
+    bool stopping_ = false;
+    std::condition_variable thread_wakes_;
+    std::thread thread_;  ///< leads for those who do not wait
 };
 
 }  // namespace waybill::runtime
