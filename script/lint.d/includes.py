@@ -1,7 +1,7 @@
-"""Arrows point one way: cli -> server -> {store, transport, providers, json} -> core.
+"""Arrows point one way: cli -> server -> intake -> {store, transport, providers} -> json -> core.
 
-A room is core, json, store/<name>, transport/<name>, providers, testkit, server or cli; the test kit
-stands beside the server. Public headers belong to core, but for those of another room
+A room is core, json, store/<name>, transport/<name>, providers, intake, testkit, server or cli; the
+test kit stands beside the server. Public headers belong to core, but for those of another room
 (include/waybill/<name>.hpp and include/waybill/<name>/).
 """
 
@@ -10,8 +10,8 @@ import posixpath
 import re
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-_LAYERS = {"core": 0, "json": 1, "store": 1, "transport": 1, "providers": 1, "server": 2,
-           "testkit": 2, "cli": 3}
+_LAYERS = {"core": 0, "json": 1, "store": 2, "transport": 2, "providers": 2, "intake": 3,
+           "server": 4, "testkit": 4, "cli": 5}
 _DRIVERS = re.compile(
     r"^(sqlite3(ext)?\.h|(postgresql/)?libpq[-/].*|pqxx/.*|soci/.*|hiredis/.*|boost/.*|curl/.*"
     r"|amqp.*|rabbitmq-c/.*|nats/.*|librdkafka/.*)$")
@@ -29,7 +29,7 @@ def _room_of_source(path):
 
 def _adapters(tree):
     """{"sqlite": "store/sqlite", "testkit": "testkit", ...}: whose headers are not the core's."""
-    found = {room: room for room in ("json", "testkit") if tree.under(f"src/{room}")}
+    found = {room: room for room in ("json", "providers", "intake", "testkit") if tree.under(f"src/{room}")}
     for path in tree.under("src/store", "src/transport"):
         parts = path.split("/")
         if len(parts) > 3:
