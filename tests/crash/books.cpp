@@ -49,7 +49,6 @@ void Books::started(const Line& line) {
     if (line.detail != "1" && !fails_once(Body::parse(line.body))) {
         blame("a crash was counted as a failure: " + line.text());
     }
-    begun_.insert(delivery);
     enter_lane(line);
 }
 
@@ -97,6 +96,7 @@ void Books::read_message(Catalogue& catalogue, const MessageSummary& summary) {
     const auto detail = catalogue.get(summary.message->id);
     for (const DeadLetter& letter : detail->dead) recorded_over_.insert({id, letter.target});
     for (const Entry& entry : detail->open) {
+        if (entry.solo_epoch != 0) ++struck_[id];
         for (const Progress& progress : entry.progress) {
             if (progress.state != Progress::State::ready) {
                 recorded_over_.insert({id, progress.target});
@@ -134,10 +134,6 @@ void Books::inspect(Catalogue& catalogue) {
     for (const auto& [key, ids] : ids_by_key_) {
         if (ids.size() > 1) blame("one key, several messages: " + key);
     }
-    for (const Delivery& delivery : begun_) {
-        if (!recorded_over_.contains(delivery)) ++struck_[delivery.first];
-    }
-    begun_.clear();
     // A success that was told and not stored did not count: a lane goes on behind what is recorded.
     for (auto& [name, lane] : lanes_) lane.current = lane.recorded;
 }
@@ -173,7 +169,7 @@ void Books::close_rows(Catalogue& catalogue, const Rows& rows) {
     }
 }
 
-/// Done, or dead as it was meant to be, or dead because crashes found it begun too often.
+/// Done, or dead as it was meant to be, or dead because too many crashes found it alone in flight.
 void Books::close_message(const std::string& id, const Body& body, const MessageDetail& detail) {
     std::string reasons;
     for (const DeadLetter& letter : detail.dead) reasons += " " + letter.reason;

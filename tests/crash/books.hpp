@@ -64,9 +64,8 @@ private:
     std::set<Delivery> told_over_{};
     std::set<Delivery> recorded_over_{};
     std::set<Delivery> running_{};
-    /// Started since the last look at the file.
-    std::set<Delivery> begun_{};
-    /// How often a crash found a message begun and not recorded as over.
+    /// How often the file was found with a message started alone and not over: its process died of it,
+    /// for all anybody knows.
     std::map<std::string, int> struck_{};
     std::map<std::pair<std::string, int>, LaneState> lanes_{};
     std::vector<std::string> broken_{};

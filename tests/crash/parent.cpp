@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <vector>
 
@@ -83,6 +84,7 @@ private:
 Parent::Parent() {
     const char* folder = std::getenv("WAYBILL_CRASH_FOLDER");
     file_ = folder == nullptr ? folder_.file("crash.db") : std::string{folder} + "/crash.db";
+    for (const char* end : {"", "-wal", "-shm", "-owner"}) std::filesystem::remove(file_ + end);
 }
 
 void Parent::end(pid_t child) {
