@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "support/event_log.hpp"
 #include "waybill/memory.hpp"
 #include "waybill/waybill.hpp"
@@ -21,6 +23,12 @@ inline Settings quick_settings(StoreHandle store, std::string name = "test") {
     settings.beat = std::chrono::milliseconds{50};
     settings.shutdown_timeout = std::chrono::seconds{10};
     return settings;
+}
+
+/// The engine keeps a millisecond between two looks at the clock.
+inline void expect_on_time(Duration actual, Duration expected) {
+    EXPECT_GE(actual, expected);
+    EXPECT_LE(actual, expected + std::chrono::milliseconds{1});
 }
 
 /// One application on a memory store of its own, and what happens in it.

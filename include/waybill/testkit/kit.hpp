@@ -43,7 +43,8 @@ public:
     /// Handles everything that is due now; starts the application if need be. False: something is
     /// still to do, but not before the clock moves (the store failed, for instance).
     bool run_until_idle();
-    /// Moves the clock, and handles what comes due on the way at its time.
+    /// Moves the clock, and handles what comes due on the way at its time, or up to a millisecond
+    /// later: the engine looks no more often.
     void advance(Duration by);
     /// Handles what is due and moves the clock from one due time to the next, until all deliveries of
     /// the message are done or dead, but no further than `at_most`. Returns what became of it, as

@@ -99,7 +99,9 @@ bool HandShell::round(LocalTime wait_until) {
     }
     if (!letters_.appended.empty()) engine_.on_appended(then, letters_.appended);
     if (letters_.wake) engine_.on_wake(then);
-    if (then >= engine_.next_tick()) engine_.on_tick(then);
+    // Also before it asked for it: it keeps a millisecond between two ticks, which on a clock in
+    // somebody's hand may be the difference between now and never.
+    engine_.on_tick(then);
     engine::Commands commands = engine_.take_commands();
     const bool had_commands = !commands.empty();
     carry_out(commands);
