@@ -59,6 +59,7 @@ protected:
             cut_off += parent.books().cut_off();
         }
         EXPECT_GT(acknowledged, 0U);
+        RecordProperty("kills", kills);
         RecordProperty("acknowledged", std::to_string(acknowledged));
         RecordProperty("cut_off", std::to_string(cut_off));
     }
