@@ -281,6 +281,19 @@ TEST_F(SqlitePublish, TheStoreIsWokenByTheCommit) {
     store->on_wake(nullptr);
 }
 
+TEST_F(SqlitePublish, AFileThatIsOpenedAgainHearsOfCommitsToo) {
+    store.reset();
+    store = sqlite::open(path);
+    Gate gate;
+    store->on_wake([&] { gate.open(); });
+
+    sqlite::publish(own.handle(), order("1"), {.outside_transaction = true});
+    gate.pass();
+
+    store->on_wake(nullptr);
+    EXPECT_EQ(stored(), 1U);
+}
+
 TEST_F(SqlitePublish, ARunningEngineHandlesWhatWasCommittedInOrderAndNothingElse) {
     std::vector<std::string> handled;
     EventLog log;

@@ -1,14 +1,27 @@
 #include "keeper.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "shared.hpp"
 
 namespace waybill::sqlite {
 namespace {
 
-/// Between two looks at whether somebody else committed. A look costs a few microseconds.
-constexpr Duration kLook = std::chrono::milliseconds{2};
+/// The pauses before the looks that follow a write to the journal: what is written is committed once
+/// the disk has confirmed it, which may take long. The first ones are real pauses, so that a busy
+/// journal is not looked at with every write; after those the next write begins them anew.
+constexpr std::array<Duration, 6> kPauses{
+    std::chrono::microseconds{300}, std::chrono::microseconds{700}, std::chrono::milliseconds{1},
+    std::chrono::milliseconds{2},   std::chrono::milliseconds{2},   std::chrono::milliseconds{5}};
+constexpr std::size_t kRealPauses = 5;
+/// For about a second; the last pause is repeated.
+constexpr std::size_t kLooks = 200;
+/// While nothing is heard; and where nothing can be.
+constexpr Duration kQuiet = std::chrono::seconds{1};
+constexpr Duration kDeaf = std::chrono::milliseconds{5};
+/// A writer that is never idle looks itself, every so many commits.
+constexpr unsigned kCommitsPerLook = 16;
 /// Whoever commits so many times the limit beyond it copies the journal at once: the keeper's thread
 /// does not keep up.
 constexpr int kUrgent = 4;
@@ -20,6 +33,7 @@ Keeper::Keeper(Shared& shared)
       session_(open_session(shared.path, Role::keeper, shared.options)),
       usual_pages_(static_cast<int>(shared.options.checkpoint_pages)),
       next_copy_at_(usual_pages_),
+      watch_(shared.path),
       thread_("waybill keeper", [this](Start) { look_after(); }) {
     shared_.queue.exclusive([this](Session& writer) {
         listen(writer);
@@ -36,31 +50,39 @@ Keeper::Keeper(Shared& shared)
 }
 
 Keeper::~Keeper() {
-    const std::lock_guard lock{mutex_};
     is_stopping_ = true;
-    changed_.notify_one();
+    watch_.poke();
 }
 
 void Keeper::look_after() {
-    std::unique_lock lock{mutex_};
+    std::size_t looks = kLooks;
     while (!is_stopping_) {
-        changed_.wait_for(lock, kLook, [this] { return is_stopping_ || copy_is_due_; });
-        if (is_stopping_) return;
-        const bool copy = std::exchange(copy_is_due_, false);
-        lock.unlock();
-        try {
-            if (copy) copy_journal();
-            shared_.queue.exclusive_if_idle([this](Session& writer) { listen(writer); });
-        } catch (const StoreError&) {
-            // A file that cannot be read or written is told to whoever calls; here only later.
+        if (looks < kRealPauses) {
+            watch_.pause(kPauses[looks]);
+        } else if (looks < kLooks) {
+            watch_.wait(kPauses.back());
+        } else {
+            watch_.wait(watch_.is_deaf() ? kDeaf : kQuiet);
         }
-        lock.lock();
+        if (is_stopping_) return;
+        const bool begins_anew = looks >= kRealPauses && watch_.was_written();
+        looks = begins_anew ? 0 : std::min(looks + 1, kLooks);
+        look();
+    }
+}
+
+void Keeper::look() {
+    try {
+        if (copy_is_due_.exchange(false)) copy_journal();
+        shared_.queue.exclusive_if_idle([this](Session& writer) { listen(writer); });
+    } catch (const StoreError&) {
+        // A file that cannot be read or written is told to whoever calls; here only later.
     }
 }
 
 void Keeper::after_commit(Session& writer) {
     try {
-        listen(writer);
+        if (++commits_ % kCommitsPerLook == 0) listen(writer);
         const int pages = journal_pages();
         // It began anew: everything in it had been copied, and no reader needed it.
         if (pages < next_copy_at_ - usual_pages_) next_copy_at_ = usual_pages_;
@@ -72,9 +94,8 @@ void Keeper::after_commit(Session& writer) {
     } catch (const StoreError&) {
         return;  // What was committed stays committed.
     }
-    const std::lock_guard lock{mutex_};
     copy_is_due_ = true;
-    changed_.notify_one();
+    watch_.poke();
 }
 
 void Keeper::listen(Session& writer) {

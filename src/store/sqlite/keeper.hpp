@@ -1,13 +1,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "boxes.hpp"
 #include "core/runtime/call_thread.hpp"
+#include "journal_watch.hpp"
 
 namespace waybill::sqlite {
 
@@ -32,6 +31,7 @@ private:
     struct Start {};
 
     void look_after();
+    void look();
     /// Called after each commit of ours, by who committed.
     void after_commit(Session& writer);
     void listen(Session& writer);
@@ -48,10 +48,12 @@ private:
     /// The next copy is due when it has so many. Only for who has the writer.
     int next_copy_at_;
 
-    std::mutex mutex_{};  ///< guards the two below
-    bool is_stopping_ = false;
-    bool copy_is_due_ = false;
-    std::condition_variable changed_{};
+    /// Only for who has the writer.
+    unsigned commits_ = 0;
+
+    JournalWatch watch_;
+    std::atomic<bool> is_stopping_{false};
+    std::atomic<bool> copy_is_due_{false};
     runtime::CallThread<Start> thread_;
 };
 
