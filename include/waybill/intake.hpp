@@ -25,7 +25,7 @@ struct IntakeOptions {
     /// What a sender is told to wait when it must come again.
     Duration retry_after = std::chrono::seconds{5};
     /// Bodies remembered to notice one that comes again under another id. 0: none.
-    std::uint32_t bodies_remembered = 65'536;
+    std::uint32_t bodies_remembered = 16'384;
     /// Your own, beside those of waybill::providers. A key that is known already is an error.
     std::vector<std::shared_ptr<const Provider>> providers{};
     /// Null: this host's own.

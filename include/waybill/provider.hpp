@@ -36,6 +36,9 @@ struct Parsed {
     std::string id{};
     /// The signature covers the id. If not, a replay under another id looks like another event.
     bool id_is_signed = false;
+    /// Without an id: equal bodies are one event. Not so of senders that say the same again when it
+    /// happens again.
+    bool body_is_identity = true;
     /// The thing it is about: messages of one entity are handled in order.
     std::string lane{};
     std::string tenant{};

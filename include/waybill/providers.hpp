@@ -33,14 +33,17 @@ struct Info {
     /// The handshake it answers; empty: none.
     std::string handshake{};
 };
+/// Nothing: there is no provider of this key.
 std::optional<Info> info(std::string_view key);
 
 /// Known answers of all providers, recomputed: a few milliseconds. Empty: all is well.
 Problems self_test();
 
-/// A provider of your own in two halves: who sent it, and what it says.
+/// Half of a provider of your own: who sent it. Nothing: it may pass.
 using Validator = std::function<std::optional<Rejected>(const Arrival&)>;
+/// The other half: what it says.
 using Mapper = std::function<Verdict(const Arrival&)>;
+/// Both together.
 std::shared_ptr<const Provider> compose(std::string key, Validator validator, Mapper mapper);
 
 /// One thing that was tried on the way to a verdict.
@@ -50,6 +53,12 @@ struct Step {
     bool good = false;
     std::string found{};
 };
+
+/// `request` with the headers its sender would sign it with, by the first secret: for tests and
+/// `waybill send`. `id` goes where the provider has one in a header. Nothing: the provider keeps its
+/// signature in the body, or signs with a key that we only have the public half of.
+std::optional<HttpRequest> sign(HttpRequest request, const Source& source, const std::string& id,
+                                StoreTime now);
 
 /// What a provider saw and tried.
 struct Evidence {

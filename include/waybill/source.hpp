@@ -10,14 +10,16 @@ namespace waybill {
 
 /// How the provider "generic" finds and checks a signature. Other providers know it themselves.
 struct SignatureOptions {
-    std::string header = "X-Signature-256";
+    /// Empty: X-Signature-256; of "api-key": X-Api-Key.
+    std::string header{};
     /// Before the signature, in this case exactly: "sha256=".
     std::string prefix{};
     /// "sha1", "sha256" or "sha512": the hash of the HMAC.
     std::string algorithm = "sha256";
     /// "hex" or "base64".
     std::string encoding = "hex";
-    /// What is signed: text with {body}, {timestamp}, {id}, {method}, {url}, {path} and {header:NAME}.
+    /// What is signed: text with {body}, {timestamp}, {method}, {url}, {path} and {header:NAME}.
+    /// The path is that of the request with its query, the URL is public_url.
     std::string signed_string = "{body}";
     /// Where the time of sending is: "header:NAME" or "json:PATH". Empty: nowhere, nothing is stale.
     std::string timestamp{};
@@ -48,8 +50,10 @@ struct Source {
     /// The URL the sender was told to call, for providers that sign it: a proxy may have changed
     /// what arrives here.
     std::string public_url{};
-    /// What the sender shows in its handshake (Meta: hub.verify_token). Empty: any secret will do.
+    /// What the sender must show in its handshake (Meta: hub.verify_token). Empty: none succeeds.
     std::string verify_token{};
+    /// The sender's name for this webhook, where it is signed (PayPal).
+    std::string webhook_id{};
 
     /// Places that differ from the provider's own. Empty: its own.
     std::string event_type{};

@@ -103,6 +103,14 @@ std::string clean_text(std::string_view text, std::size_t bytes_max) {
     return clean;
 }
 
+std::string lower_ascii(std::string_view text) {
+    std::string lower{text};
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return lower;
+}
+
 bool is_storable_text(std::string_view text) {
     return all_code_points(text, [](std::string_view point) { return point[0] != '\0'; });
 }

@@ -13,6 +13,9 @@ namespace waybill {
 /// text that is too long ends in an ellipsis after its last whole code point.
 std::string clean_text(std::string_view text, std::size_t bytes_max);
 
+/// A-Z become a-z; nothing else changes, whatever the locale.
+std::string lower_ascii(std::string_view text);
+
 /// UTF-8 without NUL.
 bool is_storable_text(std::string_view text);
 /// UTF-8 without any control character: fit for a name.
