@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "waybill/intake.hpp"
+#include "waybill/provider.hpp"
+
+namespace waybill::intake {
+
+/// A source with what it needs to be served.
+struct BoundSource {
+    Source source{};
+    std::shared_ptr<const Provider> provider{};
+};
+
+/// The sources of an intake, by path. Never changed: new ones replace it as a whole.
+class Sources {
+public:
+    /// Throws ConfigError with all problems of all of them.
+    Sources(std::vector<Source> sources, const IntakeOptions& options);
+
+    /// Null: nobody is there.
+    const BoundSource* find(std::string_view path) const;
+
+private:
+    const std::string prefix_;
+    std::vector<BoundSource> all_;
+    std::map<std::string, const BoundSource*, std::less<>> by_name_;  ///< lower case
+    std::map<std::string, const BoundSource*, std::less<>> by_path_;
+};
+
+}  // namespace waybill::intake
