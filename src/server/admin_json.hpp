@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string_view>
+
+#include "waybill/catalogue.hpp"
+#include "waybill/json.hpp"
+
+/// What the catalogue knows, as JSON.
+namespace waybill::server {
+
+json::Value to_json(const MessageSummary& summary);
+json::Value to_json(const MessageDetail& detail);
+json::Value to_json(const DeadLetterDetail& letter);
+json::Value to_json(const Target& target);
+
+/// open, parked, done, dead; any is empty.
+std::string_view state_name(Filter::State state);
+
+}  // namespace waybill::server

@@ -1,0 +1,102 @@
+#include "server/admin_query.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+
+#include "waybill/http.hpp"
+
+namespace waybill::server {
+namespace {
+
+std::string field(std::string_view query, std::string_view name) {
+    return form_field(query, name).value_or(std::string{});
+}
+
+Filter::State parse_state(const std::string& word) {
+    if (word.empty() || word == "any") return Filter::State::any;
+    if (word == "open") return Filter::State::open;
+    if (word == "parked") return Filter::State::parked;
+    if (word == "done") return Filter::State::done;
+    if (word == "dead") return Filter::State::dead;
+    throw BadQuery{"state: \"" + word + "\" is not one of open, parked, done, dead"};
+}
+
+}  // namespace
+
+StoreTime parse_time(std::string_view text) {
+    const std::string copy{text};
+    std::int64_t seconds = 0;
+    const char* const end = copy.data() + copy.size();
+    const auto [stopped, error] = std::from_chars(copy.data(), end, seconds);
+    if (error == std::errc{} && stopped == end && seconds > 99'999) {
+        return StoreTime{std::chrono::seconds{seconds}};
+    }
+    int year = 0;
+    unsigned month = 0;
+    unsigned day = 0;
+    int hour = 0;
+    int minute = 0;
+    int second = 0;
+    int used = 0;
+    const int fields = std::sscanf(copy.c_str(), "%4d-%2u-%2u%nT%2d:%2d:%2dZ%n", &year, &month,
+                                   &day, &used, &hour, &minute, &second, &used);
+    const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{month},
+                                           std::chrono::day{day}};
+    if ((fields != 3 && fields != 6) || static_cast<std::size_t>(used) != copy.size() ||
+        !date.ok()) {
+        throw BadQuery{"\"" + copy + "\" is not a time such as 2026-01-31T12:00:00Z"};
+    }
+    return StoreTime{std::chrono::sys_days{date}.time_since_epoch() + std::chrono::hours{hour} +
+                     std::chrono::minutes{minute} + std::chrono::seconds{second}};
+}
+
+Listing parse_listing(std::string_view query) {
+    Listing listing;
+    Filter& filter = listing.filter;
+    filter.state = parse_state(field(query, "state"));
+    filter.box = field(query, "box");
+    filter.type = field(query, "type");
+    filter.source = field(query, "source");
+    filter.target = field(query, "target");
+    filter.tenant = field(query, "tenant");
+    filter.reason = field(query, "reason");
+    listing.cursor = field(query, "cursor");
+    if (const std::string since = field(query, "since"); !since.empty()) {
+        filter.since = parse_time(since);
+    }
+    if (const std::string until = field(query, "until"); !until.empty()) {
+        filter.until = parse_time(until);
+    }
+    if (const std::string limit = field(query, "limit"); !limit.empty()) {
+        const char* const end = limit.data() + limit.size();
+        const auto [stopped, error] = std::from_chars(limit.data(), end, listing.rows_max);
+        if (error != std::errc{} || stopped != end || listing.rows_max == 0 ||
+            listing.rows_max > 10'000) {
+            throw BadQuery{"limit: must be 1 … 10000"};
+        }
+    }
+    return listing;
+}
+
+std::string url_encoded(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    std::string encoded;
+    for (const char c : text) {
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                           (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
+        if (plain) {
+            encoded += c;
+        } else {
+            const auto byte = static_cast<unsigned char>(c);
+            encoded += '%';
+            encoded += kDigits[byte >> 4];
+            encoded += kDigits[byte & 15U];
+        }
+    }
+    return encoded;
+}
+
+}  // namespace waybill::server

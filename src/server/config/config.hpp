@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/config/secret.hpp"
+#include "waybill/box.hpp"
+#include "waybill/problems.hpp"
+#include "waybill/source.hpp"
+#include "waybill/target.hpp"
+
+/// waybill.toml as values. The names of its keys are fixed by docs/reference/configuration.md.
+namespace waybill::server {
+
+/// [engine]
+struct EngineConfig {
+    Duration lease = std::chrono::seconds{5};
+    std::uint64_t window = 64ULL << 20;
+    Duration poll = std::chrono::seconds{1};
+    Duration shutdown_timeout = std::chrono::seconds{30};
+
+    bool operator==(const EngineConfig&) const = default;
+};
+
+/// [server]
+struct ServerConfig {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 8080;
+    std::uint64_t body_max = 1ULL << 20;
+    std::uint64_t header_max = 16ULL << 10;
+    std::uint32_t connections_max = 10'000;
+    std::string tls_cert{};
+    std::string tls_key{};
+    std::vector<std::string> admin_tokens{};
+
+    bool operator==(const ServerConfig&) const = default;
+};
+
+/// [boxes.NAME]
+struct BoxConfig {
+    std::string name{};
+    BoxOptions options{};
+
+    bool operator==(const BoxConfig&) const = default;
+};
+
+/// [[targets]]
+struct TargetConfig {
+    Target target{};
+    TargetOptions options{};
+    /// Exactly one of the three says what is done.
+    std::string url{};
+    std::vector<std::string> command{};
+    bool log = false;
+    /// url: what we sign with. Empty: unsigned.
+    std::string secret{};
+
+    bool operator==(const TargetConfig&) const = default;
+};
+
+/// Everything, checked.
+struct Config {
+    std::string store = "sqlite:waybill.db";
+    bool relaxed_durability = false;
+    std::string instance = "auto";
+    EngineConfig engine{};
+    ServerConfig server{};
+    std::vector<Source> sources{};
+    std::vector<BoxConfig> boxes{};
+    std::vector<TargetConfig> targets{};
+
+    bool operator==(const Config&) const = default;
+};
+
+/// A configuration that can be used, and what a person should know of it.
+struct LoadedConfig {
+    Config config{};
+    Problems warnings{};
+    /// What is in force, as TOML with secrets masked.
+    std::string effective{};
+};
+
+/// Reads TOML. Throws ConfigError with all problems at once, each with file, line, key and remedy.
+/// `store` overrides the file's.
+LoadedConfig load_config(std::string_view text, const std::string& file,
+                         const Environment& environment);
+/// The same from a file.
+LoadedConfig load_config_file(const std::string& file, const Environment& environment);
+
+}  // namespace waybill::server

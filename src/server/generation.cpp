@@ -1,0 +1,117 @@
+#include "server/generation.hpp"
+
+#include <utility>
+
+#include "server/targets/command_target.hpp"
+#include "server/targets/url_target.hpp"
+#include "waybill/system.hpp"
+
+namespace waybill::server {
+namespace {
+
+Settings settings_of(const Config& config, StoreAccess& store) {
+    return {.store = store.connect(),
+            .name = config.instance == "auto" ? std::string{} : config.instance,
+            .lease = config.engine.lease,
+            .beat = config.engine.lease / 5,
+            .window_bytes = config.engine.window,
+            .shutdown_timeout = config.engine.shutdown_timeout,
+            .relaxed_durability = config.relaxed_durability};
+}
+
+On on_of(const TargetConfig& config) {
+    return {.after = config.target.after,
+            .after_dead = config.target.after_dead,
+            .max_attempts = config.options.retry.max_attempts,
+            .backoff = config.options.retry.backoff,
+            .timeout = config.options.timeout,
+            .concurrency = config.options.concurrency,
+            .rate = config.options.rate,
+            .source = config.target.matcher.source,
+            .tenant = config.target.matcher.tenant,
+            .legacy_keys = config.target.legacy_keys};
+}
+
+/// The message, as a line of the log: for first steps and for watching.
+Handler log_target(Log& log) {
+    return [&log](const Message& message, Context& context) -> Outcome {
+        const std::string id = to_string(message.id);
+        const std::string bytes = std::to_string(message.body.size());
+        const std::string attempt = std::to_string(context.attempt());
+        log.write(LogLevel::info, "message",
+                  {{"id", id},
+                   {"source", message.source},
+                   {"type", message.type},
+                   {"bytes", bytes},
+                   {"attempt", attempt}});
+        return Done{};
+    };
+}
+
+void add_target(Box box, const TargetConfig& config, http_out::HttpOut& out, Log& log) {
+    const std::string& type = config.target.matcher.type;
+    const std::string& key = config.target.key;
+    if (!config.url.empty()) {
+        box.to(type, key,
+               std::make_shared<UrlTarget>(UrlTargetOptions{.url = config.url,
+                                                            .secret = config.secret,
+                                                            .timeout = config.options.timeout},
+                                           out, system_clock()),
+               on_of(config));
+    } else if (!config.command.empty()) {
+        box.on(type, key, command_target(config.command), on_of(config));
+    } else {
+        box.on(type, key, log_target(log), on_of(config));
+    }
+}
+
+LogLevel level_of(Event::Kind kind) {
+    using Kind = Event::Kind;
+    switch (kind) {
+        case Kind::resigned:
+        case Kind::reconciled:
+        case Kind::settle_unstorable: return LogLevel::error;
+        case Kind::died:
+        case Kind::halted:
+        case Kind::struck:
+        case Kind::fused:
+        case Kind::lost:
+        case Kind::lease_late:
+        case Kind::settle_failed:
+        case Kind::read_failed:
+        case Kind::beat_failed:
+        case Kind::timed_out: return LogLevel::warn;
+        case Kind::failed: return LogLevel::info;
+        default: return LogLevel::debug;
+    }
+}
+
+}  // namespace
+
+void EngineLog::on_event(const Event& event) noexcept {
+    const LogLevel level = level_of(event.kind);
+    if (!log_.wants(level)) return;
+    const std::string message = event.message == Uuid{} ? std::string{} : to_string(event.message);
+    log_.write(level, to_string(event.kind),
+               {{"message", message}, {"target", event.target}, {"reason", event.text}});
+}
+
+Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log)
+    : engine_log(log), app(settings_of(config, store)) {
+    app.observe(engine_log);
+    for (const BoxConfig& box : config.boxes) {
+        const Box described = app.box(box.name, box.options);
+        for (const TargetConfig& target : config.targets) {
+            if (target.target.box == box.name) add_target(described, target, out, log);
+        }
+    }
+    intake = std::make_unique<Intake>(app, config.sources,
+                                      IntakeOptions{.body_bytes_max = config.server.body_max});
+}
+
+Generation::~Generation() {
+    intake.reset();
+    app.stop();
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include "server/config/config.hpp"
+#include "server/log.hpp"
+#include "server/store_access.hpp"
+#include "transport/http_out/http_out.hpp"
+#include "waybill/intake.hpp"
+#include "waybill/observer.hpp"
+#include "waybill/waybill.hpp"
+
+namespace waybill::server {
+
+/// Writes down what an engine does that a person should know.
+class EngineLog final : public Observer {
+public:
+    explicit EngineLog(Log& log) : log_(log) {}
+    void on_event(const Event& event) noexcept override;
+
+private:
+    Log& log_;
+};
+
+/// Everything that follows from one reading of the configuration: boxes, targets, sources. A reload
+/// makes a new one beside the old; when it stands, it takes over, and otherwise nothing has changed.
+///
+/// Thread safety: start and stop by one thread; `app` and `intake` say their own.
+/// Lifetime:      the store, `out` and `log` outlive it.
+/// Errors:        ConfigError with all problems, before anything has changed.
+class Generation {
+public:
+    Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log);
+    ~Generation();
+
+    EngineLog engine_log;
+    Waybill app;
+    /// Made when the boxes are there.
+    std::unique_ptr<Intake> intake{};
+};
+
+}  // namespace waybill::server

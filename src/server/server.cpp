@@ -1,0 +1,244 @@
+#include "server/server.hpp"
+
+#include <shared_mutex>
+#include <utility>
+
+#include <unistd.h>
+
+#include "core/signing/hmac.hpp"
+#include "server/admin.hpp"
+#include "server/desk.hpp"
+#include "server/generation.hpp"
+#include "server/store_access.hpp"
+#include "server/token.hpp"
+#include "transport/http_in/http_in.hpp"
+#include "transport/http_out/http_out.hpp"
+#include "waybill/json.hpp"
+
+namespace waybill::server {
+namespace {
+
+using http_in::Reply;
+
+http_in::RequestLimits limits_of(const ServerConfig& config) {
+    http_in::RequestLimits limits;
+    limits.body_bytes_max = config.body_max;
+    limits.header_bytes_max = static_cast<std::size_t>(config.header_max);
+    return limits;
+}
+
+http_in::Options options_of(const ServerConfig& config) {
+    http_in::Options options{.host = config.host, .port = config.port};
+    options.connections_max = config.connections_max;
+    options.request = limits_of(config);
+    if (!config.tls_cert.empty()) options.tls = http_in::TlsFiles{config.tls_cert, config.tls_key};
+    return options;
+}
+
+HttpResponse json_response(unsigned status, const json::Value& value) {
+    return {.status = status,
+            .headers = {{"Content-Type", "application/json"}},
+            .body = json::to_text(value)};
+}
+
+}  // namespace
+
+struct Server::Parts {
+    Parts(Config given, Log& its_log);
+
+    void on_request(HttpRequest request, Reply reply);
+    void on_admin(HttpRequest request, Reply reply);
+    bool is_authorised(const HttpRequest& request);
+    HttpResponse readiness();
+    void on_access(const http_in::Access& access);
+    void at_desk(Reply reply, std::function<HttpResponse()> answer);
+
+    Log& log;
+    Config config;
+    const std::string local_token = make_token();
+    std::unique_ptr<StoreAccess> store;
+    StoreHandle desk_store;
+    Admin admin;
+    http_out::HttpOut out{};
+    /// Guards which generation is current: the door reads it, a reload changes it.
+    std::shared_mutex mutex{};
+    std::unique_ptr<Generation> generation;
+    Desk desk{};
+    std::unique_ptr<http_in::HttpIn> door{};
+    bool stopped = false;
+};
+
+Server::Parts::Parts(Config given, Log& its_log)
+    : log(its_log),
+      config(std::move(given)),
+      store(open_store(config.store, config.relaxed_durability)),
+      desk_store(store->connect()),
+      admin(*desk_store.catalogue(), *desk_store.upkeep(),
+            [this](const std::string& path) { store->backup(path); }),
+      generation(std::make_unique<Generation>(config, *store, out, log)) {
+    generation->app.start();
+    door = std::make_unique<http_in::HttpIn>(
+        options_of(config.server),
+        [this](HttpRequest request, Reply reply) {
+            on_request(std::move(request), std::move(reply));
+        },
+        [this](const http_in::Access& access) { on_access(access); });
+}
+
+void Server::Parts::on_request(HttpRequest request, Reply reply) {
+    const std::string_view path = request.path();
+    if (path == "/healthz") return reply(json_response(200, json::Object{{"status", "live"}}));
+    if (path == "/readyz") return at_desk(std::move(reply), [this] { return readiness(); });
+    if (path.starts_with("/v1/")) return on_admin(std::move(request), std::move(reply));
+    const std::shared_lock lock{mutex};
+    if (generation && generation->intake->is_for(path)) {
+        return generation->intake->handle(
+            std::move(request), [reply](HttpResponse response, const IntakeReport& report) {
+                reply(std::move(response), report.outcome);
+            });
+    }
+    reply(error_response(404, "not-found", "there is nothing here"), "not-found");
+}
+
+void Server::Parts::on_admin(HttpRequest request, Reply reply) {
+    if (!is_authorised(request)) {
+        HttpResponse refused =
+            error_response(401, "unauthorized", "send Authorization: Bearer TOKEN");
+        refused.headers.add("WWW-Authenticate", "Bearer");
+        return reply(std::move(refused), "unauthorized");
+    }
+    at_desk(std::move(reply),
+            [this, request = std::move(request)] { return admin.handle(request); });
+}
+
+bool Server::Parts::is_authorised(const HttpRequest& request) {
+    const std::shared_lock lock{mutex};
+    constexpr std::string_view kBearer = "Bearer ";
+    const std::string* const header = request.headers.find("Authorization");
+    if (header == nullptr || !header->starts_with(kBearer)) return false;
+    const std::string token = header->substr(kBearer.size());
+    bool found = signing::same_bytes(token, local_token);
+    for (const std::string& good : config.server.admin_tokens) {
+        found = signing::same_bytes(token, good) || found;
+    }
+    return found;
+}
+
+void Server::Parts::at_desk(Reply reply, std::function<HttpResponse()> answer) {
+    const bool taken = desk.post([this, reply, answer = std::move(answer)] {
+        try {
+            reply(answer());
+        } catch (const std::exception& error) {
+            log.write(LogLevel::error, "a request failed", {{"reason", error.what()}});
+            reply(error_response(500, "internal-error", "see the server's log"));
+        }
+    });
+    if (!taken) reply(error_response(503, "overloaded", "come again later"), "overloaded");
+}
+
+HttpResponse Server::Parts::readiness() {
+    const std::shared_lock lock{mutex};
+    json::Object body;
+    if (!generation) {
+        body.emplace_back("status", "stopping");
+        return json_response(503, body);
+    }
+    const Health health = generation->app.health();
+    const bool ready = health.store.reachable && health.status.started && !health.status.resigned;
+    json::Array reasons;
+    for (const std::string& reason : health.reasons) reasons.emplace_back(reason);
+    body.emplace_back("status", ready ? "ready" : "not ready");
+    body.emplace_back("durability", config.relaxed_durability ? "relaxed" : "strict");
+    body.emplace_back("open", health.store.open);
+    body.emplace_back("parked", health.store.parked);
+    body.emplace_back("dead", health.store.dead);
+    body.emplace_back("reasons", std::move(reasons));
+    return json_response(ready ? 200 : 503, body);
+}
+
+void Server::Parts::on_access(const http_in::Access& access) {
+    // Those who only look whether we live would fill the log.
+    const bool is_probe = access.path == "/healthz" || access.path == "/readyz";
+    const LogLevel level = is_probe && access.status == 200 ? LogLevel::debug : LogLevel::info;
+    if (!log.wants(level)) return;
+    const std::string status = std::to_string(access.status);
+    const std::string in = std::to_string(access.bytes_in);
+    const std::string out_bytes = std::to_string(access.bytes_out);
+    const std::string reading = std::to_string(access.reading.count());
+    const std::string handling = std::to_string(access.handling.count());
+    log.write(level, "request",
+              {{"remote", access.remote},
+               {"method", access.method},
+               {"path", access.path},
+               {"status", status},
+               {"outcome", access.outcome},
+               {"bytes_in", in},
+               {"bytes_out", out_bytes},
+               {"read_us", reading},
+               {"took_us", handling}});
+}
+
+Server::Server(Config config, Log& log) : parts_(std::make_unique<Parts>(std::move(config), log)) {
+    if (const std::string file = file_of(parts_->config.store); !file.empty()) {
+        write_local_access(local_access_file(file), {url(), parts_->local_token});
+    }
+}
+
+Server::~Server() {
+    stop();
+}
+
+std::uint16_t Server::port() const {
+    return parts_->door->port();
+}
+
+std::string Server::url() const {
+    const ServerConfig& config = parts_->config.server;
+    const bool any = config.host == "0.0.0.0" || config.host == "::";
+    const std::string host = any                                          ? "127.0.0.1"
+                             : config.host.find(':') != std::string::npos ? "[" + config.host + "]"
+                                                                          : config.host;
+    return (config.tls_cert.empty() ? "http://" : "https://") + host + ":" + std::to_string(port());
+}
+
+void Server::reload(const Config& config) {
+    Parts& parts = *parts_;
+    auto fresh = std::make_unique<Generation>(config, *parts.store, parts.out, parts.log);
+    fresh->app.start();
+    std::unique_ptr<Generation> old;
+    {
+        const std::unique_lock lock{parts.mutex};
+        old = std::exchange(parts.generation, std::move(fresh));
+        if (config.store != parts.config.store || config.server.host != parts.config.server.host ||
+            config.server.port != parts.config.server.port) {
+            parts.log.say(LogLevel::warn, "store and listen take effect after a restart");
+        }
+        const ServerConfig kept = parts.config.server;
+        const std::string kept_store = parts.config.store;
+        parts.config = config;
+        parts.config.store = kept_store;
+        parts.config.server.host = kept.host;
+        parts.config.server.port = kept.port;
+        parts.config.server.tls_cert = kept.tls_cert;
+        parts.config.server.tls_key = kept.tls_key;
+    }
+    parts.door->set_limits(limits_of(config.server));
+}
+
+void Server::stop() {
+    Parts& parts = *parts_;
+    if (std::exchange(parts.stopped, true)) return;
+    const Duration grace = parts.config.engine.shutdown_timeout;
+    parts.door->stop(grace);
+    std::unique_ptr<Generation> last;
+    {
+        const std::unique_lock lock{parts.mutex};
+        last = std::move(parts.generation);
+    }
+    last.reset();
+    if (const std::string file = file_of(parts.config.store); !file.empty()) {
+        ::unlink(local_access_file(file).c_str());
+    }
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/config/config.hpp"
+#include "server/log.hpp"
+
+namespace waybill::server {
+
+/// The receiving half of Waybill as a process: a store, an engine, a door.
+///
+/// Thread safety: reload and stop by one thread, the getters by any.
+/// Lifetime:      the log outlives it. The destructor stops.
+/// Errors:        ConfigError and StoreError before it listens; later trouble goes to the log and to
+///                /readyz.
+class Server {
+public:
+    Server(Config config, Log& log);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    std::uint16_t port() const;
+    /// http://127.0.0.1:8080
+    std::string url() const;
+
+    /// Sources, targets, boxes, secrets and limits of a new configuration take over; what needs a
+    /// restart is named in the log. Throws ConfigError, and then nothing has changed.
+    void reload(const Config& config);
+    /// Answers what was read, ends what runs, gives back the rest.
+    void stop();
+
+private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace waybill::server

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "waybill/store_handle.hpp"
+
+namespace waybill::server {
+
+/// An opened store and further ways into it: each instance and the operators' desk have their own.
+///
+/// Thread safety: any thread.
+/// Errors:        ConfigError for a URL it does not know; StoreError for what it cannot open.
+class StoreAccess {
+public:
+    virtual ~StoreAccess() = default;
+
+    virtual StoreHandle connect() = 0;
+    /// Copies it to a new file while others go on. Throws ConfigError where there is none to copy.
+    virtual void backup(const std::string& path) = 0;
+};
+
+/// "sqlite:PATH" or "memory:".
+std::unique_ptr<StoreAccess> open_store(const std::string& url, bool relaxed_durability);
+
+/// The path of "sqlite:PATH"; empty for other stores.
+std::string file_of(const std::string& url);
+
+}  // namespace waybill::server

@@ -1,0 +1,194 @@
+#include "server/targets/command_target.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/text.hpp"
+
+extern char** environ;  // NOLINT: what the system calls it
+
+namespace waybill::server {
+namespace {
+
+constexpr Duration kDeferDelay = std::chrono::seconds{30};
+constexpr std::size_t kErrorsBytesMax = 2'000;
+/// How often a waiting process is asked about its deadline.
+constexpr int kLookMs = 50;
+
+class Pipe {
+public:
+    Pipe() {
+        if (::pipe2(ends_.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    }
+    ~Pipe() {
+        close_read();
+        close_write();
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+
+    int read_end() const { return ends_[0]; }
+    int write_end() const { return ends_[1]; }
+    void close_read() { close(ends_[0]); }
+    void close_write() { close(ends_[1]); }
+
+private:
+    static void close(int& end) {
+        if (end >= 0) ::close(std::exchange(end, -1));
+    }
+    std::array<int, 2> ends_{-1, -1};
+};
+
+std::string variable_name(std::string_view attribute) {
+    std::string name = "WAYBILL_ATTRIBUTE_";
+    for (const char c : attribute) {
+        const bool lower = c >= 'a' && c <= 'z';
+        const bool plain = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        name += lower ? static_cast<char>(c - 'a' + 'A') : plain ? c : '_';
+    }
+    return name;
+}
+
+std::vector<std::string> environment_for(const Message& message, const Context& context) {
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        // Nobody downstream shall mistake ours for this message's.
+        if (!std::string_view{*variable}.starts_with("WAYBILL_")) variables.emplace_back(*variable);
+    }
+    const auto add = [&](const std::string& name, const std::string& value) {
+        if (!value.empty()) variables.push_back(name + "=" + value);
+    };
+    add("WAYBILL_MESSAGE_ID", to_string(message.id));
+    add("WAYBILL_BOX", message.box);
+    add("WAYBILL_TYPE", message.type);
+    add("WAYBILL_SOURCE", message.source);
+    add("WAYBILL_TENANT", message.tenant);
+    add("WAYBILL_USER", message.user);
+    add("WAYBILL_LANE", message.lane);
+    add("WAYBILL_CORRELATION_ID", message.correlation_id);
+    add("WAYBILL_CONTENT_TYPE", message.content_type);
+    add("WAYBILL_ATTEMPT", std::to_string(context.attempt()));
+    for (const auto& [name, value] : message.attributes) add(variable_name(name), value);
+    return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+/// In a process group of its own, so that its children can be killed with it.
+pid_t spawn(std::vector<std::string> command, std::vector<std::string> variables, Pipe& input,
+            Pipe& errors) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_adddup2(&actions, input.read_end(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, errors.write_end(), STDERR_FILENO);
+    ::posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::posix_spawnattr_setsigmask(&attributes, &signals);
+    ::sigaddset(&signals, SIGPIPE);
+    ::posix_spawnattr_setsigdefault(&attributes, &signals);
+    pid_t child = -1;
+    const std::vector<char*> arguments = pointers(command);
+    const std::vector<char*> environment = pointers(variables);
+    const int error = ::posix_spawnp(&child, arguments.front(), &actions, &attributes,
+                                     arguments.data(), environment.data());
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+        throw std::runtime_error("cannot run " + command.front() + ": " + std::strerror(error));
+    }
+    return child;
+}
+
+/// Feeds the body and gathers the errors, until both pipes are closed. False: out of time.
+bool converse(Pipe& input, Pipe& errors, std::string_view body, std::string& said,
+              const Context& context) {
+    ::fcntl(input.write_end(), F_SETFL, O_NONBLOCK);
+    if (body.empty()) input.close_write();
+    for (;;) {
+        if (context.stop_requested() || context.time_left() <= Duration{}) return false;
+        std::array<pollfd, 2> waiting{
+            {{errors.read_end(), POLLIN, 0}, {input.write_end(), POLLOUT, 0}}};
+        ::poll(waiting.data(), input.write_end() >= 0 ? 2 : 1, kLookMs);
+        if (input.write_end() >= 0 && waiting[1].revents != 0) {
+            const ssize_t written = ::write(input.write_end(), body.data(), body.size());
+            if (written > 0) body.remove_prefix(static_cast<std::size_t>(written));
+            // A program that does not want the rest may still succeed.
+            if (body.empty() || (written < 0 && errno != EAGAIN)) input.close_write();
+        }
+        if (waiting[0].revents != 0) {
+            std::array<char, 4096> buffer{};
+            const ssize_t size = ::read(errors.read_end(), buffer.data(), buffer.size());
+            if (size <= 0) return true;
+            said.append(buffer.data(), static_cast<std::size_t>(size));
+            if (said.size() > kErrorsBytesMax) said.erase(0, said.size() - kErrorsBytesMax);
+        }
+    }
+}
+
+/// Its exit, or nothing when it is out of time.
+std::optional<int> wait_for(pid_t child, const Context& context) {
+    int status = 0;
+    for (;;) {
+        const pid_t ended = ::waitpid(child, &status, WNOHANG);
+        if (ended == child) return status;
+        if (ended < 0 && errno != EINTR) return std::nullopt;
+        if (context.stop_requested() || context.time_left() <= Duration{}) return std::nullopt;
+        ::poll(nullptr, 0, kLookMs / 5);
+    }
+}
+
+}  // namespace
+
+Outcome outcome_of_exit(int wait_status, const std::string& errors) {
+    const std::string said = errors.empty() ? "" : ": " + clean_text(errors, kErrorsBytesMax);
+    if (WIFSIGNALED(wait_status)) {
+        return Fail{.reason = "ended by signal " + std::to_string(WTERMSIG(wait_status)) + said};
+    }
+    switch (WEXITSTATUS(wait_status)) {
+        case 0: return Done{};
+        case 65: return Dead{.reason = "exit code 65" + said};
+        case 75: return Defer{.delay = kDeferDelay};
+        default:
+            return Fail{.reason = "exit code " + std::to_string(WEXITSTATUS(wait_status)) + said};
+    }
+}
+
+Handler command_target(std::vector<std::string> command) {
+    return [command = std::move(command)](const Message& message, Context& context) -> Outcome {
+        Pipe input;
+        Pipe errors;
+        const pid_t child = spawn(command, environment_for(message, context), input, errors);
+        input.close_read();
+        errors.close_write();
+        std::string said;
+        std::optional<int> status;
+        if (converse(input, errors, message.body, said, context)) status = wait_for(child, context);
+        if (status) return outcome_of_exit(*status, said);
+        ::kill(-child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        return Fail{.reason = "took too long and was killed"};
+    };
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,42 @@
+#include "server/targets/url_target.hpp"
+
+#include <utility>
+
+#include "server/targets/outgoing.hpp"
+
+namespace waybill::server {
+
+void UrlTarget::start(std::vector<Job> jobs) {
+    for (Job& job : jobs) {
+        const DeliveryItem& item = job.delivery.items.front();
+        http_out::Request request{.url = options_.url,
+                                  .headers = outgoing_headers(item, options_.secret, clock_.wall()),
+                                  .body = item.message->body,
+                                  .owner = item.message,
+                                  .timeout = options_.timeout};
+        const std::uint64_t delivery = job.delivery.number;
+        // std::function wants to copy what it holds; a completion cannot be.
+        auto completion = std::make_shared<Completion>(std::move(job.completion));
+        const std::lock_guard lock{under_way_->mutex};
+        under_way_->requests[delivery] = out_.start(
+            std::move(request),
+            [completion, delivery, under_way = under_way_](const http_out::Result& result) {
+                {
+                    const std::lock_guard inner{under_way->mutex};
+                    under_way->requests.erase(delivery);
+                }
+                if (result.cancelled) return (*completion)({});
+                (*completion)({DeliveryResult{.outcome = outcome_of(result)}});
+            });
+    }
+}
+
+void UrlTarget::cancel(std::span<const std::uint64_t> numbers) {
+    const std::lock_guard lock{under_way_->mutex};
+    for (const std::uint64_t number : numbers) {
+        const auto found = under_way_->requests.find(number);
+        if (found != under_way_->requests.end()) out_.cancel(found->second);
+    }
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,54 @@
+#include "server/token.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <unistd.h>
+
+#include "core/signing/encoding.hpp"
+
+namespace waybill::server {
+
+std::string make_token() {
+    std::array<unsigned char, 32> bytes{};
+    const int size = static_cast<int>(bytes.size());
+    const int done = ::RAND_bytes(bytes.data(), size);  // lint: allow(seams) a secret
+    if (done != 1) {
+        throw std::runtime_error("no randomness");
+    }
+    return signing::to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::string local_access_file(const std::string& store_file) {
+    return store_file + ".server";
+}
+
+void write_private_file(const std::string& path, const std::string& content) {
+    const std::string fresh = path + ".new";
+    ::unlink(fresh.c_str());
+    const int file = ::open(fresh.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    const bool written = file >= 0 && ::write(file, content.data(), content.size()) ==
+                                          static_cast<ssize_t>(content.size());
+    if (file >= 0) ::close(file);
+    if (!written || ::rename(fresh.c_str(), path.c_str()) != 0) {
+        throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+    }
+}
+
+void write_local_access(const std::string& file, const LocalAccess& access) {
+    write_private_file(file, access.url + "\n" + access.token + "\n");
+}
+
+std::optional<LocalAccess> read_local_access(const std::string& file) {
+    std::ifstream input{file};
+    LocalAccess access;
+    if (!std::getline(input, access.url) || !std::getline(input, access.token)) return std::nullopt;
+    return access;
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,357 @@
+#include "server/config/config.hpp"
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/config/units.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace waybill::server {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+using Variables = std::map<std::string, std::string>;
+
+Environment environment(Variables variables = {}) {
+    variables.emplace("SECRET", "canary-secret-of-32-characters!!");
+    return [variables](const std::string& name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        if (found == variables.end()) return std::nullopt;
+        return found->second;
+    };
+}
+
+Problems problems_of(const std::string& text, const Variables& variables = {}) {
+    try {
+        load_config(text, "waybill.toml", environment(variables));
+        return {};
+    } catch (const ConfigError& error) {
+        return error.problems();
+    }
+}
+
+/// The contract's own example, as far as this version knows it.
+constexpr const char* kFull = R"(
+store      = "sqlite:orders.db"
+durability = "relaxed"
+instance   = "one"
+
+[engine]
+lease  = "10s"
+window = "32MiB"
+poll   = "1s"
+shutdown_timeout = "5s"
+
+[server]
+listen        = "[::1]:9090"
+body_max      = "2MiB"
+header_max    = "8KiB"
+connections_max = 77
+tls           = { cert = "c.pem", key = "k.pem" }
+admin_tokens  = ["env:TOKEN"]
+
+[sources.stripe]
+provider  = "stripe"
+secrets   = ["env:SECRET", "env:OLD"]
+tolerance = "10m"
+box       = "inbox"
+path      = "/stripe/events"
+
+[sources.acme]
+provider         = "generic"
+secrets          = ["env:SECRET"]
+signature_header = "X-Acme-Signature"
+signature_prefix = "sha256="
+event_type       = "header:X-Acme-Event"
+event_id         = "header:X-Acme-Id"
+lane             = "json:order.id"
+tenant           = "header:X-Acme-Tenant"
+
+[boxes.inbox]
+lanes    = "strict"
+on_dead  = "halt"
+unmatched = "dead"
+dedup_window = "7d"
+keep_done = "1d"
+keep_dead = "forever"
+attempts_log = "all"
+concurrency = 8
+
+[[targets]]
+key     = "audit"
+command = ["./handle", "--json"]
+
+[[targets]]
+key     = "billing"
+box     = "inbox"
+match   = { source = "stripe", type = "invoice.*", tenant = "*" }
+url     = "http://127.0.0.1:9000/stripe"
+secret  = "env:SECRET"
+after   = "audit"
+retry   = { max_attempts = 3, base = "1s", multiplier = 3.0, cap = "1m", jitter = 0.1 }
+timeout = "20s"
+concurrency = 16
+rate    = "100/s"
+legacy_keys = ["billing-v1"]
+)";
+
+TEST(Config, EveryKeyIsRead) {
+    const Config config =
+        load_config(kFull, "waybill.toml", environment({{"OLD", "older"}, {"TOKEN", "t"}})).config;
+
+    EXPECT_EQ(config.store, "sqlite:orders.db");
+    EXPECT_TRUE(config.relaxed_durability);
+    EXPECT_EQ(config.instance, "one");
+    EXPECT_EQ(config.engine.lease, seconds{10});
+    EXPECT_EQ(config.engine.window, 32U << 20);
+    EXPECT_EQ(config.engine.shutdown_timeout, seconds{5});
+    EXPECT_EQ(config.server.host, "::1");
+    EXPECT_EQ(config.server.port, 9090);
+    EXPECT_EQ(config.server.body_max, 2U << 20);
+    EXPECT_EQ(config.server.header_max, 8U << 10);
+    EXPECT_EQ(config.server.connections_max, 77U);
+    EXPECT_EQ(config.server.tls_cert, "c.pem");
+    EXPECT_EQ(config.server.tls_key, "k.pem");
+    EXPECT_THAT(config.server.admin_tokens, ElementsAre("t"));
+
+    ASSERT_EQ(config.sources.size(), 2U);
+    const Source& acme = config.sources[0];
+    EXPECT_EQ(acme.name, "acme");
+    EXPECT_EQ(acme.signature.header, "X-Acme-Signature");
+    EXPECT_EQ(acme.signature.prefix, "sha256=");
+    EXPECT_EQ(acme.event_type, "header:X-Acme-Event");
+    EXPECT_EQ(acme.lane, "json:order.id");
+    const Source& stripe = config.sources[1];
+    EXPECT_THAT(stripe.secrets, ElementsAre("canary-secret-of-32-characters!!", "older"));
+    EXPECT_EQ(stripe.tolerance, minutes{10});
+    EXPECT_EQ(stripe.path, "/stripe/events");
+
+    ASSERT_EQ(config.boxes.size(), 1U);
+    const BoxOptions& inbox = config.boxes[0].options;
+    EXPECT_EQ(inbox.lanes, Lanes::strict);
+    EXPECT_EQ(inbox.on_dead, OnDead::halt);
+    EXPECT_EQ(inbox.unmatched, Unmatched::dead);
+    EXPECT_EQ(inbox.dedup_window, std::chrono::hours{24 * 7});
+    EXPECT_EQ(inbox.keep_dead, forever);
+    EXPECT_EQ(inbox.attempts_log, AttemptsLog::all);
+    EXPECT_EQ(inbox.concurrency, 8U);
+
+    ASSERT_EQ(config.targets.size(), 2U);
+    EXPECT_THAT(config.targets[0].command, ElementsAre("./handle", "--json"));
+    const TargetConfig& billing = config.targets[1];
+    EXPECT_EQ(billing.target.matcher, (Matcher{"invoice.*", "stripe", "*"}));
+    EXPECT_EQ(billing.url, "http://127.0.0.1:9000/stripe");
+    EXPECT_EQ(billing.target.after, "audit");
+    EXPECT_EQ(billing.options.retry.max_attempts, 3U);
+    EXPECT_EQ(billing.options.retry.backoff.cap, minutes{1});
+    EXPECT_EQ(billing.options.timeout, seconds{20});
+    EXPECT_DOUBLE_EQ(billing.options.rate, 100.0);
+    EXPECT_THAT(billing.target.legacy_keys, ElementsAre("billing-v1"));
+}
+
+TEST(Config, NothingAtAllIsTheDefaults) {
+    Config expected;
+    expected.boxes = {{.name = "inbox"}};
+
+    EXPECT_EQ(load_config("", "waybill.toml", environment()).config, expected);
+}
+
+struct Wrong {
+    const char* text;
+    const char* problem;
+};
+
+TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
+    const std::vector<Wrong> table{
+        {"stroe = 'memory:'", "waybill.toml:1: stroe: is not a known key; did you mean \"store\"?"},
+        {"\nzzzzzzzzz = 1", "waybill.toml:2: zzzzzzzzz: is not a known key; remove it"},
+        {"store = 'oracle:x'",
+         "waybill.toml:1: store: \"oracle:x\" is not a store of this version"},
+        {"store = 5", "waybill.toml:1: store: must be a text in quotes"},
+        {"store =", "waybill.toml:1: this is not TOML"},
+        {"store = 'memory:'\nstore = 'memory:'", "waybill.toml:2: this is not TOML"},
+        {"durability = 'lax'", "durability: \"lax\" is not one of \"strict\", \"relaxed\""},
+        {"engine = 3", "waybill.toml:1: engine: must be a table"},
+        {"[engine]\nlease = '5 parsecs'",
+         "waybill.toml:2: engine.lease: \"5 parsecs\" is not a duration"},
+        {"[engine]\nlease = 5", "waybill.toml:2: engine.lease: \"5\" is not a duration"},
+        {"[engine]\nwindow = '5 acres'", "engine.window: \"5 acres\" is not a size"},
+        {"[engine]\nleese = '5s'", "engine.leese: is not a known key; did you mean \"lease\"?"},
+        {"[server]\nlisten = '8080'", "server.listen: \"8080\" is not HOST:PORT"},
+        {"[server]\nlisten = '::1:8080'", "server.listen: \"::1:8080\" is not HOST:PORT"},
+        {"[server]\nlisten = 'a:99999'", "server.listen: \"a:99999\" is not HOST:PORT"},
+        {"[server]\nlisten = '0.0.0.0:80'",
+         "server.admin_tokens: is required when listening on 0.0.0.0"},
+        {"[server]\nconnections_max = 0",
+         "server.connections_max: must be a whole number, 1 … 1000000"},
+        {"[server]\nconnections_max = 1.5", "server.connections_max: must be a whole number"},
+        {"[server]\nconnections_max = []", "server.connections_max: must be a whole number"},
+        {"[server]\ntls = { cert = 'c' }", "waybill.toml:2: server.tls: needs both cert and key"},
+        {"[server]\ntls = { cert = 'c', key = 'k', ca = 'x' }",
+         "server.tls.ca: is not a known key"},
+        {"[server]\nadmin_tokens = 'x'", "server.admin_tokens: must be a list of secrets"},
+        {"[server]\nclaims = { tenant = 'tid' }",
+         "server.claims: this version does not know it yet"},
+        {"[server]\nadmin_tokens = ['env:NOPE']",
+         "server.admin_tokens: \"env:NOPE\" is not set; export it, or use \"file:…\""},
+        {"[sources.a]\nprovider = 'stripee'\nsecrets = ['env:SECRET']",
+         "waybill.toml:2: sources.a.provider: \"stripee\" is not a provider; did you mean "
+         "\"stripe\"?"},
+        {"[sources.a]\nprovider = 'stripe'\nsecrets = ['env:STRIPE']",
+         "waybill.toml:3: sources.a.secrets: \"env:STRIPE\" is not set"},
+        {"[sources.a]\nprovider = 'stripe'\nsecrets = ['file:none.txt']",
+         "sources.a.secrets: \"file:none.txt\" the file none.txt cannot be read"},
+        {"[sources.a]\nprovider = 'stripe'\nsecrets = ['cmd:false']",
+         "sources.a.secrets: \"cmd:false\" the command failed"},
+        {"[sources.a]\nprovider = 'stripe'\nsecrets = ['']", "sources.a.secrets: \"***\" is empty"},
+        {"[sources.a]\nprovider = 'stripe'", "sources.a: "},
+        {"[sources.a]\nprovider = 'stripe'\nsecrets = ['env:SECRET']\nsecret = 'x'",
+         "waybill.toml:4: sources.a.secret: is not a known key; did you mean \"secrets\"?"},
+        {"[sources.a]\nprovider = 'stripe'\nsecrets = ['env:SECRET']\nbox = 'inbx'",
+         "sources.a.box: \"inbx\" is not a box; did you mean \"inbox\"? Or add [boxes.inbx]"},
+        {"[sources.a]\nprovider = 'stripe'\nsecrets = ['env:SECRET']\ntolerance = 'soon'",
+         "sources.a.tolerance: \"soon\" is not a duration"},
+        {"sources = 1", "sources: must be tables: write [sources.NAME]"},
+        {"[boxes.inbox]\nlanes = 'fifo'",
+         "boxes.inbox.lanes: \"fifo\" is not one of \"none\", \"exclusive\""},
+        {"[boxes.inbox]\nconcurrency = -1",
+         "boxes.inbox.concurrency: must be a whole number, 1 … 100000"},
+        {"[boxes.'in box']\n", "boxes.in box: "},
+        {"[boxes.inbox]\nkeep_doen = '1d'",
+         "boxes.inbox.keep_doen: is not a known key; did you mean \"keep_done\"?"},
+        {"[targets]\nkey = 'a'", "targets: must be a list of tables: write [[targets]]"},
+        {"[[targets]]\nkey = 'a'", "waybill.toml:1: targets[0]: a target needs exactly one of"},
+        {"[[targets]]\nkey = 'a'\nurl = 'http://x'\nlog = true",
+         "targets[0]: a target needs exactly one of"},
+        {"[[targets]]\nkey = 'a'\nurl = 'ftp://x'",
+         "targets[0].url: \"ftp://x\" must begin with http://"},
+        {"[[targets]]\nlog = true", "targets[0]: "},
+        {"[[targets]]\nkey = 'a'\nlog = 'yes'", "targets[0].log: must be true or false"},
+        {"[[targets]]\nkey = 'a'\ncommand = 'x'", "targets[0].command: must be a list of texts"},
+        {"[[targets]]\nkey = 'a'\nlog = true\nretry = { max_attempts = 0 }",
+         "targets[0].retry.max_attempts: must be a whole number, 1 … 1000"},
+        {"[[targets]]\nkey = 'a'\nlog = true\nretry = { jitter = 2.0 }",
+         "targets[0].retry.jitter: must be a number, 0 … 1"},
+        {"[[targets]]\nkey = 'a'\nlog = true\nretry = { schedule = ['5s', 'x'] }",
+         "targets[0].retry.schedule: \"x\" is not a duration"},
+        {"[[targets]]\nkey = 'a'\nlog = true\nrate = 'fast'",
+         "targets[0].rate: \"fast\" is not a rate"},
+        {"[[targets]]\nkey = 'a'\nlog = true\nmatch = { typ = 'x' }",
+         "targets[0].match.typ: is not a known key; did you mean \"type\"?"},
+        {"[[targets]]\nkey = 'a'\nlog = true\nafter = 'b'", "targets: "},
+        {"[[targets]]\nkey = 'a'\nlog = true\n[[targets]]\nkey = 'a'\nlog = true", "targets: "},
+        {"[[targets]]\nkey = 'a'\nlog = true\nbox = 'x'", "targets[0].box: \"x\" is not a box"},
+        {"[[subscriptions]]\ntype = '*'",
+         "waybill.toml:1: subscriptions: this version does not know it yet"},
+        {"[egress]\nallow_private = true", "egress: this version does not know it yet"},
+        {"[telemetry]\nprometheus = true", "telemetry: this version does not know it yet"},
+        {"[secrets]\ncache_ttl = '5m'", "secrets: this version does not know it yet"},
+    };
+    for (const Wrong& one : table) {
+        EXPECT_THAT(problems_of(one.text), Contains(HasSubstr(one.problem))) << one.text;
+    }
+}
+
+TEST(Config, AllMistakesComeAtOnce) {
+    const Problems problems = problems_of(
+        "stroe = 'memory:'\n[engine]\nlease = 'x'\n[sources.a]\nprovider = 'nope'\n"
+        "[[targets]]\nkey = 'a'\n");
+
+    EXPECT_THAT(problems, Contains(HasSubstr(":1: stroe")));
+    EXPECT_THAT(problems, Contains(HasSubstr(":3: engine.lease")));
+    EXPECT_THAT(problems, Contains(HasSubstr(":5: sources.a.provider")));
+    EXPECT_THAT(problems, Contains(HasSubstr("targets[0]")));
+}
+
+TEST(Config, TheEnvironmentOverridesScalars) {
+    const Config config =
+        load_config("[sources.my-shop]\nprovider = 'stripe'\nsecrets = ['env:SECRET']\n",
+                    "waybill.toml",
+                    environment({{"WAYBILL_STORE", "memory:"},
+                                 {"WAYBILL_DURABILITY", "relaxed"},
+                                 {"WAYBILL_SERVER__LISTEN", "127.0.0.1:99"},
+                                 {"WAYBILL_SERVER__CONNECTIONS_MAX", "5"},
+                                 {"WAYBILL_ENGINE__LEASE", "250ms"},
+                                 {"WAYBILL_SOURCES__MY_SHOP__TOLERANCE", "1m"}}))
+            .config;
+
+    EXPECT_EQ(config.store, "memory:");
+    EXPECT_TRUE(config.relaxed_durability);
+    EXPECT_EQ(config.server.port, 99);
+    EXPECT_EQ(config.server.connections_max, 5U);
+    EXPECT_EQ(config.engine.lease, milliseconds{250});
+    EXPECT_EQ(config.sources[0].tolerance, minutes{1});
+}
+
+TEST(Config, AWrongOverrideIsAMistakeToo) {
+    EXPECT_THAT(problems_of("", {{"WAYBILL_ENGINE__LEASE", "soon"}}),
+                ElementsAre(HasSubstr("engine.lease: \"soon\" is not a duration")));
+}
+
+TEST(Config, SecretsComeFromFilesAndCommandsWithoutTheirLineEnd) {
+    test::TemporaryFolder folder;
+    std::ofstream{folder.file("s")} << "from-a-file\n";
+    const std::string text =
+        "[sources.a]\nprovider = 'stripe'\nsecrets = ['file:" + folder.file("s") +
+        "', 'cmd:printf from-a-command']\n";
+
+    const Config config = load_config(text, "waybill.toml", environment()).config;
+
+    EXPECT_THAT(config.sources[0].secrets, ElementsAre("from-a-file", "from-a-command"));
+}
+
+TEST(Config, ASecretInTheFileIsAWarningAndIsNeverShown) {
+    const LoadedConfig loaded = load_config(
+        "[sources.a]\nprovider = 'stripe'\nsecrets = ['canary-literal', 'env:SECRET']\n",
+        "waybill.toml", environment());
+
+    EXPECT_THAT(loaded.warnings,
+                ElementsAre(HasSubstr("waybill.toml:3: sources.a.secrets: a secret is written")));
+    EXPECT_THAT(loaded.effective, HasSubstr("sources.a.secrets = [\"***\", \"env:SECRET\"]"));
+    EXPECT_THAT(loaded.effective, Not(HasSubstr("canary")));
+    EXPECT_THAT(loaded.warnings, Not(Contains(HasSubstr("canary"))));
+}
+
+TEST(Config, WhatIsInForceReadsAsTheSameConfiguration) {
+    const Environment variables = environment({{"OLD", "older"}, {"TOKEN", "t"}});
+    const LoadedConfig first = load_config(kFull, "waybill.toml", variables);
+
+    const LoadedConfig second = load_config(first.effective, "effective.toml", variables);
+
+    EXPECT_EQ(second.config, first.config);
+    EXPECT_EQ(second.effective, first.effective);
+}
+
+TEST(Units, QuantitiesAreReadAsPeopleWriteThem) {
+    EXPECT_EQ(parse_duration("250ms"), milliseconds{250});
+    EXPECT_EQ(parse_duration("forever"), forever);
+    EXPECT_EQ(parse_duration("99999999999999999999d"), std::nullopt);
+    EXPECT_EQ(parse_duration("9999999999999d"), std::nullopt);
+    EXPECT_EQ(parse_duration("-5s"), std::nullopt);
+    EXPECT_EQ(parse_size("1MiB"), 1U << 20);
+    EXPECT_EQ(parse_size("17"), 17U);
+    EXPECT_EQ(parse_size("99999999999GiB"), std::nullopt);
+    EXPECT_EQ(parse_rate("30/m"), 0.5);
+    EXPECT_EQ(duration_text(seconds{90}), "90s");
+    EXPECT_EQ(duration_text(minutes{2}), "2m");
+    EXPECT_EQ(duration_text(seconds{0}), "0s");
+    EXPECT_EQ(size_text(1U << 20), "1MiB");
+    EXPECT_EQ(nearest("sotre", {"store", "server"}), "store");
+    EXPECT_EQ(nearest("quux", {"store", "server"}), "");
+}
+
+}  // namespace
+}  // namespace waybill::server
