@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "cli/command.hpp"
+#include "server/config/units.hpp"
+#include "server/version.hpp"
+#include "waybill/problems.hpp"
+#include "waybill/store.hpp"
+
+namespace waybill::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+std::vector<OptionSpec> global_options() {
+    return {{"config", "FILE", "configuration; ./waybill.toml if it is there"},
+            {"store", "URL", "\"sqlite:PATH\" or \"memory:\"; overrides the configuration"},
+            {"log-level", "LEVEL", "debug, info, warn or error"},
+            {"log-format", "FORMAT", "text or json"},
+            {"help", "", "this text"},
+            {"version", "", "the version"}};
+}
+
+void print_options(const std::vector<OptionSpec>& options) {
+    for (const OptionSpec& option : options) {
+        std::string left = "  --" + std::string{option.name};
+        if (!option.value.empty()) left += " " + std::string{option.value};
+        left.resize(std::max<std::size_t>(left.size() + 2, 26), ' ');
+        std::cout << left << option.help << "\n";
+    }
+}
+
+void print_help() {
+    std::cout << "Usage: waybill COMMAND [OPTIONS]\n\n"
+                 "Takes webhooks in, verified, stored once and handed to their targets.\n\n";
+    for (const Command& command : commands()) {
+        std::string left = "  " + std::string{command.name};
+        left.resize(14, ' ');
+        std::cout << left << command.summary << "\n";
+    }
+    std::cout << "\nWith every command:\n";
+    print_options(global_options());
+    std::cout << "\nExit codes: 0 done, 1 it failed, 2 it was asked or configured wrongly.\n"
+                 "`waybill COMMAND --help` has examples.\n";
+}
+
+void print_help(const Command& command) {
+    std::cout << "Usage: waybill " << command.usage << "\n\n" << command.summary << ".\n\n";
+    print_options(command.options);
+    if (!command.examples.empty()) std::cout << "\nExamples:\n" << command.examples;
+}
+
+Globals globals_of(const Arguments& arguments, const char* program) {
+    Globals globals{.config_file = arguments.value("config"),
+                    .store = arguments.value("store"),
+                    .program = program};
+    const auto level = server::parse_log_level(arguments.value("log-level", "info"));
+    if (!level) throw UsageError{"--log-level is one of debug, info, warn, error"};
+    globals.log_level = *level;
+    const std::string format = arguments.value("log-format", "text");
+    if (format != "text" && format != "json") throw UsageError{"--log-format is text or json"};
+    globals.log_format = format == "json" ? server::LogFormat::json : server::LogFormat::text;
+    return globals;
+}
+
+const Command& find_command(const std::string& name) {
+    std::vector<std::string> names;
+    for (const Command& command : commands()) {
+        if (command.name == name) return command;
+        names.emplace_back(command.name);
+    }
+    const std::string close = server::nearest(name, names);
+    throw UsageError{"there is no command \"" + name + "\"" +
+                     (close.empty() ? "; see waybill --help" : "; did you mean " + close + "?")};
+}
+
+int run(const std::vector<std::string>& words, const char* program) {
+    // The command is the first word that is neither an option nor the value of one.
+    std::size_t at = 0;
+    while (at < words.size() && words[at].starts_with("--")) {
+        const bool takes_value = words[at] == "--config" || words[at] == "--store" ||
+                                 words[at] == "--log-level" || words[at] == "--log-format";
+        at += takes_value ? 2 : 1;
+    }
+    if (at >= words.size()) {
+        const Arguments arguments = Arguments::parse(words, global_options());
+        if (arguments.has("version")) {
+            std::cout << "waybill " << server::version << "\n";
+            return 0;
+        }
+        print_help();
+        return arguments.has("help") ? 0 : kUsage;
+    }
+    const Command& command = find_command(words[at]);
+    std::vector<std::string> rest{words};
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
+    std::vector<OptionSpec> options = command.options;
+    for (const OptionSpec& option : global_options()) options.push_back(option);
+    const Arguments arguments = Arguments::parse(rest, options);
+    if (arguments.has("help")) {
+        print_help(command);
+        return 0;
+    }
+    return command.run(arguments, globals_of(arguments, program));
+}
+
+}  // namespace
+
+const std::vector<Command>& commands() {
+    static const std::vector<Command> all{serve_command(),    check_command(),    migrate_command(),
+                                          send_command(),     verify_command(),   publish_command(),
+                                          run_once_command(), messages_command(), dead_command(),
+                                          targets_command(),  boxes_command(),    backup_command(),
+                                          stats_command()};
+    return all;
+}
+
+std::string config_file(const Globals& globals) {
+    if (!globals.config_file.empty()) return globals.config_file;
+    return std::filesystem::exists("waybill.toml") ? "waybill.toml" : std::string{};
+}
+
+server::LoadedConfig load(const Globals& globals) {
+    const server::Environment environment = server::process_environment();
+    const std::string file = config_file(globals);
+    server::LoadedConfig loaded = file.empty()
+                                      ? server::load_config({}, "waybill.toml", environment)
+                                      : server::load_config_file(file, environment);
+    if (!globals.store.empty()) loaded.config.store = globals.store;
+    return loaded;
+}
+
+std::string read_input(const std::string& path) {
+    if (path == "-") return {std::istreambuf_iterator<char>{std::cin}, {}};
+    std::ifstream file{path, std::ios::binary};
+    if (!file) throw std::runtime_error("cannot read " + path);
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+}  // namespace waybill::cli
+
+int main(int count, char** arguments) {
+    using namespace waybill;
+    const std::vector<std::string> words{arguments + 1, arguments + count};
+    try {
+        return cli::run(words, arguments[0]);
+    } catch (const cli::UsageError& error) {
+        std::cerr << "waybill: " << error.what() << "\n";
+        return cli::kUsage;
+    } catch (const ConfigError& error) {
+        for (const std::string& problem : error.problems()) std::cerr << problem << "\n";
+        return cli::kUsage;
+    } catch (const std::exception& error) {
+        std::cerr << "waybill: " << error.what() << "\n";
+        return cli::kFailed;
+    }
+}

@@ -1,0 +1,86 @@
+#include "cli/operator_desk.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "server/admin.hpp"
+#include "server/store_access.hpp"
+#include "server/token.hpp"
+#include "transport/http_out/http_out.hpp"
+#include "waybill/store.hpp"
+
+namespace waybill::cli {
+
+struct OperatorDesk::Direct {
+    explicit Direct(const server::Config& config)
+        : access(server::open_store(config.store, config.relaxed_durability)),
+          store(access->connect()),
+          admin(*store.catalogue(), *store.upkeep(),
+                [this](const std::string& path) { access->backup(path); }) {
+        store.upkeep()->migrate();
+    }
+
+    std::unique_ptr<server::StoreAccess> access;
+    StoreHandle store;
+    server::Admin admin;
+};
+
+OperatorDesk::~OperatorDesk() = default;
+
+OperatorDesk::OperatorDesk(const Globals& globals) {
+    const server::Config config = load(globals).config;
+    const std::string file = server::file_of(config.store);
+    if (file.empty()) {
+        throw std::runtime_error("store " + config.store +
+                                 " belongs to its server alone; nothing can be asked from outside");
+    }
+    if (!std::filesystem::exists(file)) {
+        throw std::runtime_error("there is no store " + file +
+                                 "; start `waybill serve` once, or name another with --store");
+    }
+    if (const auto local = server::read_local_access(server::local_access_file(file))) {
+        // Left behind by a server that died, it leads nowhere: then nobody has the store open.
+        const auto alive = http_out::perform(
+            {.method = "GET", .url = local->url + "/healthz", .timeout = std::chrono::seconds{5}});
+        if (alive.status == 200) {
+            answer_ = [local](const HttpRequest& request) -> HttpResponse {
+                const auto result =
+                    http_out::perform({.method = request.method,
+                                       .url = local->url + request.target,
+                                       .headers = {{"Authorization", "Bearer " + local->token},
+                                                   {"Content-Type", "application/json"}},
+                                       .body = request.body,
+                                       .timeout = std::chrono::minutes{5},
+                                       .response_bytes_max = std::uint64_t{256} << 20});
+                if (result.status == 0) throw std::runtime_error("the server: " + result.error);
+                return {.status = result.status, .headers = {}, .body = result.body};
+            };
+            return;
+        }
+    }
+    direct_ = std::make_unique<Direct>(config);
+    answer_ = [this](const HttpRequest& request) { return direct_->admin.handle(request); };
+}
+
+json::Value OperatorDesk::ask(const HttpRequest& request) {
+    const HttpResponse response = answer_(request);
+    const json::Value value = json::parse(response.body);
+    if (response.status >= 400) {
+        const json::Value* const error = value.find("error");
+        const json::Value* const message = error != nullptr ? error->find("message") : nullptr;
+        throw std::runtime_error(message != nullptr ? message->as_string() : response.body);
+    }
+    return value;
+}
+
+json::Value OperatorDesk::get(const std::string& target) {
+    return ask({.method = "GET", .target = target});
+}
+
+json::Value OperatorDesk::post(const std::string& target, const json::Value& body) {
+    return ask({.method = "POST",
+                .target = target,
+                .body = body.is_null() ? std::string{} : json::to_text(body)});
+}
+
+}  // namespace waybill::cli

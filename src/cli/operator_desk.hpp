@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/command.hpp"
+#include "waybill/http.hpp"
+#include "waybill/json.hpp"
+
+namespace waybill::cli {
+
+/// Where operators' orders go: the server that has the store open, or the store itself when nobody has.
+///
+/// Errors: std::runtime_error with what to do.
+class OperatorDesk {
+public:
+    explicit OperatorDesk(const Globals& globals);
+    ~OperatorDesk();
+    OperatorDesk(const OperatorDesk&) = delete;
+    OperatorDesk& operator=(const OperatorDesk&) = delete;
+
+    /// The answer's JSON; an error's message is thrown.
+    json::Value get(const std::string& target);
+    json::Value post(const std::string& target, const json::Value& body = json::Value{});
+
+private:
+    json::Value ask(const HttpRequest& request);
+
+    struct Direct;
+    std::unique_ptr<Direct> direct_{};
+    std::function<HttpResponse(const HttpRequest&)> answer_{};
+};
+
+}  // namespace waybill::cli

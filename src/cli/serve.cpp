@@ -1,0 +1,149 @@
+#include <csignal>
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "server/config/units.hpp"
+#include "server/demo.hpp"
+#include "server/server.hpp"
+#include "server/version.hpp"
+#include "waybill/providers.hpp"
+#include "waybill/system.hpp"
+
+namespace waybill::cli {
+namespace {
+
+using server::Log;
+using server::LogLevel;
+
+/// Blocked in every thread from here on, so that one place hears them.
+sigset_t block_signals() {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&signals, signal);
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    // A command that does not read its input must not end the server.
+    ::signal(SIGPIPE, SIG_IGN);
+    return signals;
+}
+
+void override_listen(const Arguments& arguments, server::Config& config) {
+    if (!arguments.has("listen")) return;
+    const auto place = server::parse_host_port(arguments.value("listen"));
+    if (!place) throw UsageError{"--listen is HOST:PORT, such as 127.0.0.1:8080"};
+    config.server.host = place->host;
+    config.server.port = place->port;
+}
+
+void print_demo(const server::Server& server, const server::Demo& demo, const Globals& globals) {
+    std::cout
+        << "No configuration: this is the demo source, its messages go to this log. Try it:\n\n"
+        << "  " << globals.program << " send demo --type order.placed --id order-1\n"
+        << "  " << globals.program << " messages list\n\n"
+        << "or from anywhere, signed with openssl:\n\n"
+        << "  BODY='{\"id\":\"order-2\",\"type\":\"order.placed\"}'\n"
+        << "  curl " << server.url() << "/webhooks/demo -d \"$BODY\" \\\n"
+        << "    -H \"X-Demo-Signature: sha256=$(printf %s \"$BODY\" | openssl dgst -sha256 -hmac "
+        << demo.secret << " -r | cut -d' ' -f1)\"\n\n";
+}
+
+void reload(server::Server& server, const Arguments& arguments, const Globals& globals, Log& log) {
+    try {
+        server::LoadedConfig loaded = load(globals);
+        override_listen(arguments, loaded.config);
+        server.reload(loaded.config);
+        log.say(LogLevel::info, "reloaded");
+    } catch (const ConfigError& error) {
+        for (const std::string& problem : error.problems()) log.say(LogLevel::error, problem);
+        log.say(LogLevel::error, "not reloaded: the old configuration stays in force");
+    } catch (const std::exception& error) {
+        log.write(LogLevel::error, "not reloaded: the old configuration stays in force",
+                  {{"reason", error.what()}});
+    }
+}
+
+int serve(const Arguments& arguments, const Globals& globals) {
+    const sigset_t signals = block_signals();
+    Log log{globals.log_level, globals.log_format, system_clock()};
+    if (Problems broken = providers::self_test(); !broken.empty()) {
+        throw ConfigError{std::move(broken)};
+    }
+    const bool is_demo = config_file(globals).empty();
+    server::LoadedConfig loaded = load(globals);
+    server::Demo demo;
+    if (is_demo) {
+        demo = server::make_demo(loaded.config.store);
+        demo.config.server = loaded.config.server;
+        demo.config.engine = loaded.config.engine;
+        loaded.config = demo.config;
+    }
+    for (const std::string& warning : loaded.warnings) log.say(LogLevel::warn, warning);
+    override_listen(arguments, loaded.config);
+    if (loaded.config.relaxed_durability) {
+        log.say(LogLevel::warn,
+                "durability is relaxed: a power cut may lose what was acknowledged");
+    }
+    server::Server server{loaded.config, log};
+    std::cout << "waybill " << server::version << " listens on " << server.url() << ", store "
+              << loaded.config.store << "\n";
+    if (is_demo) print_demo(server, demo, globals);
+    std::cout << std::flush;
+
+    for (int signal = 0; ::sigwait(&signals, &signal) == 0;) {
+        if (signal != SIGHUP) break;
+        if (is_demo) {
+            log.say(LogLevel::info, "nothing to reload: there is no configuration file");
+        } else {
+            reload(server, arguments, globals, log);
+        }
+    }
+    log.say(LogLevel::info, "stopping");
+    server.stop();
+    log.say(LogLevel::info, "stopped");
+    return 0;
+}
+
+int check(const Arguments& arguments, const Globals& globals) {
+    const server::LoadedConfig loaded = load(globals);
+    if (Problems broken = providers::self_test(); !broken.empty()) {
+        throw ConfigError{std::move(broken)};
+    }
+    for (const std::string& warning : loaded.warnings) std::cerr << "warning: " << warning << "\n";
+    if (arguments.has("print")) {
+        std::cout << loaded.effective;
+        return 0;
+    }
+    const std::string file = config_file(globals);
+    std::cout << (file.empty() ? "no configuration file; the defaults" : file) << ": fine. "
+              << loaded.config.sources.size() << " sources, " << loaded.config.targets.size()
+              << " targets, store " << loaded.config.store << "\n";
+    return 0;
+}
+
+}  // namespace
+
+Command serve_command() {
+    return {
+        .name = "serve",
+        .summary =
+            "Takes webhooks in and hands them to their targets, until SIGTERM; SIGHUP reloads",
+        .usage = "serve [--listen HOST:PORT]",
+        .options = {{"listen", "HOST:PORT", "overrides the configuration; default 127.0.0.1:8080"}},
+        .examples =
+            "  waybill serve                               the demo, on ./waybill.db\n"
+            "  waybill serve --config /etc/waybill.toml\n"
+            "  waybill serve --listen 127.0.0.1:0 --store memory:\n",
+        .run = serve};
+}
+
+Command check_command() {
+    return {.name = "check",
+            .summary = "Says everything that is wrong with the configuration, with line and remedy",
+            .usage = "check [--print]",
+            .options = {{"print", "", "what is in force, as TOML, secrets masked"}},
+            .examples =
+                "  waybill check\n"
+                "  waybill check --config waybill.toml --print\n",
+            .run = check};
+}
+
+}  // namespace waybill::cli

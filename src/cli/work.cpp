@@ -1,0 +1,100 @@
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "server/admin_query.hpp"
+#include "server/config/units.hpp"
+#include "server/generation.hpp"
+#include "server/store_access.hpp"
+#include "waybill/system.hpp"
+
+/// Commands that open the store themselves.
+namespace waybill::cli {
+namespace {
+
+int migrate(const Arguments& arguments, const Globals& globals) {
+    const server::Config config = load(globals).config;
+    if (arguments.has("dry-run")) {
+        std::cout << config.store << ": would be brought to this version; nothing was changed\n";
+        return 0;
+    }
+    const auto access = server::open_store(config.store, config.relaxed_durability);
+    access->connect().upkeep()->migrate();
+    std::cout << config.store << ": is of this version\n";
+    return 0;
+}
+
+int publish(const Arguments& arguments, const Globals& globals) {
+    const server::Config config = load(globals).config;
+    const auto access = server::open_store(config.store, config.relaxed_durability);
+    Waybill app{{.store = access->connect(), .relaxed_durability = config.relaxed_durability}};
+    const std::string box = arguments.value("box", "outbox");
+    bool described = false;
+    for (const server::BoxConfig& one : config.boxes) {
+        app.box(one.name, one.options);
+        described = described || one.name == box;
+    }
+    if (!described) app.outbox(box);
+    Message message{.box = box, .type = arguments.required("type")};
+    message.body = arguments.has("body") ? read_input(arguments.value("body")) : std::string{};
+    message.content_type = "application/json";
+    message.tenant = arguments.value("tenant");
+    message.lane = arguments.value("lane");
+    message.dedup_key = arguments.value("dedup");
+    if (arguments.has("at")) message.not_before = server::parse_time(arguments.value("at"));
+    const AppendResult result = app.append(std::move(message));
+    const bool fresh = result.status == AppendResult::Status::fresh;
+    std::cout << to_string(result.id) << (fresh ? " accepted" : " duplicate") << "\n";
+    return result.status == AppendResult::Status::unknown ? 1 : 0;
+}
+
+int run_once(const Arguments& arguments, const Globals& globals) {
+    server::Log log{globals.log_level, globals.log_format, system_clock()};
+    const server::Config config = load(globals).config;
+    const auto access = server::open_store(config.store, config.relaxed_durability);
+    http_out::HttpOut out;
+    server::Generation generation{config, *access, out, log};
+    const auto at_most = server::parse_duration(arguments.value("at-most", "30s"));
+    if (!at_most) throw UsageError{"--at-most is a duration such as 30s"};
+    const std::uint64_t ended =
+        generation.app.run_once(*at_most, arguments.number("max", Waybill::no_limit));
+    std::cout << ended << " deliveries ended\n";
+    return 0;
+}
+
+}  // namespace
+
+Command migrate_command() {
+    return {.name = "migrate",
+            .summary = "Brings the store's schema to this version; safe to run twice",
+            .usage = "migrate [--dry-run]",
+            .options = {{"dry-run", "", "change nothing"}},
+            .examples = "  waybill migrate --store sqlite:waybill.db\n",
+            .run = migrate};
+}
+
+Command publish_command() {
+    return {.name = "publish",
+            .summary = "Appends one message to an outbox; the store must not be open in a server",
+            .usage = "publish --type T [--body FILE|-] [OPTIONS]",
+            .options = {{"type", "T", "the message's type"},
+                        {"body", "FILE", "its body, - for standard input"},
+                        {"box", "B", "default outbox"},
+                        {"tenant", "X", "its tenant"},
+                        {"lane", "K", "messages of a lane are handled in order"},
+                        {"dedup", "K", "a second one with this key is a duplicate"},
+                        {"at", "TIME", "not before this moment"}},
+            .examples = "  echo '{\"order\":1}' | waybill publish --type order.placed --body -\n",
+            .run = publish};
+}
+
+Command run_once_command() {
+    return {.name = "run-once",
+            .summary = "Handles what is due and leaves: for cron and serverless hosts",
+            .usage = "run-once [--max N] [--at-most DURATION]",
+            .options = {{"max", "N", "start at most so many deliveries"},
+                        {"at-most", "DURATION", "default 30s"}},
+            .examples = "  waybill run-once --max 100\n",
+            .run = run_once};
+}
+
+}  // namespace waybill::cli
