@@ -37,6 +37,8 @@ bool is_form(const HttpRequest& request) {
 std::vector<std::string> twilio_strings(const Arrival& arrival) {
     const std::string url = called_url(arrival);
     const HttpRequest& request = arrival.request;
+    const auto hash = form_field(request.query(), "bodySHA256");
+    if (hash && signing::from_hex(*hash) != sha256_bytes(request.body)) return {};
     std::string fields;
     if (is_form(request)) {
         const auto form = form_fields(request.body);
@@ -45,9 +47,8 @@ std::vector<std::string> twilio_strings(const Arrival& arrival) {
              std::set<std::pair<std::string, std::string>>{form->begin(), form->end()}) {
             fields += name + value;
         }
-    } else if (!request.body.empty()) {
-        const auto hash = form_field(request.query(), "bodySHA256");
-        if (!hash || signing::from_hex(*hash) != sha256_bytes(request.body)) return {};
+    } else if (!hash && !request.body.empty()) {
+        return {};  // or anyone could change it
     }
     return {url + fields, other_port(url) + fields};
 }
