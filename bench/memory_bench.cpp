@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -26,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kMessages = 200'000;
 /// Producers wait when so many are open: a steady flow, not a race to fill the memory.
-constexpr std::uint64_t kBacklog = 20'000;
+constexpr std::uint64_t kBacklog = 4'000;
 constexpr std::size_t kRows = 1'000;
 constexpr std::size_t kLanes = 1'000;
 constexpr std::size_t kBodyBytes = 100;
@@ -187,29 +188,37 @@ double end_to_end_seconds(const Load& load) {
     return seconds_since(start);
 }
 
-double unordered_seconds[4] = {};
+double median(std::vector<double> values) {
+    std::ranges::nth_element(values,
+                             values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+    return values[values.size() / 2];
+}
 
-void EndToEnd(benchmark::State& state, const Load& load, int slot) {
-    double sum = 0;
-    const std::clock_t cpu = std::clock();
+void EndToEnd(benchmark::State& state, const Load& load) {
+    std::vector<double> seconds;
+    std::vector<double> costs;
+    double cpu = 0;
     for (auto _ : state) {
-        const double seconds = end_to_end_seconds(load);
-        state.SetIterationTime(seconds);
-        sum += seconds;
+        // In turns, so that what else the machine does hits both.
+        double unordered = 0;
+        if (load.lanes != Lanes::none) {
+            Load same = load;
+            same.lanes = Lanes::none;
+            unordered = end_to_end_seconds(same);
+        }
+        const std::clock_t before = std::clock();
+        seconds.push_back(end_to_end_seconds(load));
+        cpu += static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+        state.SetIterationTime(seconds.back());
+        costs.push_back(100.0 * (1.0 - unordered / seconds.back()));
     }
+    const auto all = state.iterations() * static_cast<std::int64_t>(kMessages);
+    state.SetItemsProcessed(all);
     // Of all threads: steadier than the clock on the wall when the machine is not ours alone.
-    state.counters["cpu_ns_per_message"] =
-        static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC * 1e9 /
-        static_cast<double>(state.iterations() * static_cast<std::int64_t>(kMessages));
-    const double mean = sum / static_cast<double>(state.iterations());
-    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
-    state.counters["of_raw_%"] = 100.0 * static_cast<double>(kMessages) / mean / raw_rate();
-    double& unordered = unordered_seconds[slot];
-    if (load.lanes == Lanes::none) {
-        unordered = mean;
-    } else if (unordered > 0) {
-        state.counters["lanes_cost_%"] = 100.0 * (1.0 - unordered / mean);
-    }
+    state.counters["cpu_ns_per_message"] = cpu * 1e9 / static_cast<double>(all);
+    state.counters["of_raw_%"] =
+        100.0 * static_cast<double>(kMessages) / median(seconds) / raw_rate();
+    if (load.lanes != Lanes::none) state.counters["lanes_cost_%"] = median(costs);
 }
 
 /// The engine alone: a shell without threads that carries each command out at once.
@@ -259,42 +268,49 @@ private:
     bool started_ = false;
 };
 
-void Scheduler(benchmark::State& state, Lanes lanes) {
+/// The engine's own time, and the store's under it, for all messages.
+double scheduler_seconds(Lanes lanes) {
     const bool laned = lanes != Lanes::none;
     SystemRandom random;
-    double engine_only = 0;
-    for (auto _ : state) {
-        const auto store = memory::open();
-        engine::Config config;
-        config.boxes.push_back({"bench", box_options(lanes), {{{.box = "bench", .key = "t"}, {}}}});
-        Finished finished;
-        Stepper stepper{*store, config, finished};
-        stepper.step_until(0);
-        double seconds = 0;
-        for (std::uint64_t done = 0; done < kMessages; done += 20'000) {
-            std::vector<Append> batch;
-            for (Message& made : messages(done, 20'000, laned)) {
-                made.id = uuid7(system_clock().wall(), random);
-                batch.push_back({.message = std::make_shared<const Message>(std::move(made))});
-            }
-            store->append(batch);
-            const double start = thread_seconds();
-            stepper.step_until(done + 20'000);
-            seconds += thread_seconds() - start;
+    const auto store = memory::open();
+    engine::Config config;
+    config.boxes.push_back({"bench", box_options(lanes), {{{.box = "bench", .key = "t"}, {}}}});
+    Finished finished;
+    Stepper stepper{*store, config, finished};
+    stepper.step_until(0);
+    double seconds = 0;
+    for (std::uint64_t done = 0; done < kMessages; done += kBacklog) {
+        std::vector<Append> batch;
+        for (Message& made : messages(done, kBacklog, laned)) {
+            made.id = uuid7(system_clock().wall(), random);
+            batch.push_back({.message = std::make_shared<const Message>(std::move(made))});
         }
-        state.SetIterationTime(seconds);
-        engine_only += seconds;
+        store->append(batch);
+        const double start = thread_seconds();
+        stepper.step_until(done + kBacklog);
+        seconds += thread_seconds() - start;
     }
-    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
-    const double mean = engine_only / static_cast<double>(state.iterations());
-    state.counters["ns_per_message"] = mean / static_cast<double>(kMessages) * 1e9;
-    static double unordered = 0;
-    if (!laned) unordered = mean;
-    if (laned && unordered > 0) state.counters["lanes_cost_%"] = 100.0 * (1.0 - unordered / mean);
+    return seconds;
+}
+
+void Scheduler(benchmark::State& state, Lanes lanes) {
+    std::vector<double> costs;
+    double sum = 0;
+    for (auto _ : state) {
+        const double unordered = lanes == Lanes::none ? 0 : scheduler_seconds(Lanes::none);
+        const double seconds = scheduler_seconds(lanes);
+        state.SetIterationTime(seconds);
+        sum += seconds;
+        costs.push_back(100.0 * (1.0 - unordered / seconds));
+    }
+    const auto all = state.iterations() * static_cast<std::int64_t>(kMessages);
+    state.SetItemsProcessed(all);
+    state.counters["ns_per_message"] = sum * 1e9 / static_cast<double>(all);
+    if (lanes != Lanes::none) state.counters["lanes_cost_%"] = median(costs);
 }
 
 void steady(benchmark::internal::Benchmark* bench) {
-    bench->UseManualTime()->Unit(benchmark::kMillisecond)->MinTime(1.0);
+    bench->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(7);
 }
 
 constexpr auto none = Lanes::none;
@@ -303,14 +319,14 @@ constexpr auto strict = Lanes::strict;
 BENCHMARK(RawStore)->Apply(steady);
 BENCHMARK_CAPTURE(Scheduler, unordered, none)->Apply(steady);
 BENCHMARK_CAPTURE(Scheduler, strict_1000_lanes, strict)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, unordered_1_thread, Load{none, 1, 1}, 0)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, strict_lanes_1_thread, Load{strict, 1, 1}, 0)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, unordered_4_threads, Load{none, 4, 1}, 1)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, strict_lanes_4_threads, Load{strict, 4, 1}, 1)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, unordered_calls_of_100, Load{none, 1, 100}, 2)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, strict_lanes_calls_of_100, Load{strict, 1, 100}, 2)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, drain_unordered, Load{none, 1, 100, true}, 3)->Apply(steady);
-BENCHMARK_CAPTURE(EndToEnd, drain_strict_lanes, Load{strict, 1, 100, true}, 3)->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, unordered_1_thread, Load{none, 1, 1})->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_1_thread, Load{strict, 1, 1})->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, unordered_4_threads, Load{none, 4, 1})->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_4_threads, Load{strict, 4, 1})->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, unordered_calls_of_100, Load{none, 1, 100})->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, strict_lanes_calls_of_100, Load{strict, 1, 100})->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, drain_unordered, Load{none, 1, 100, true})->Apply(steady);
+BENCHMARK_CAPTURE(EndToEnd, drain_strict_lanes, Load{strict, 1, 100, true})->Apply(steady);
 
 }  // namespace
 }  // namespace waybill

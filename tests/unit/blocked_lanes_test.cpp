@@ -12,9 +12,9 @@ namespace {
 using Model = std::map<std::uint64_t, std::pair<Sequence, bool>>;
 
 bool same(const BlockedLanes& lanes, const Model& model, std::uint64_t key) {
-    const auto* found = lanes.find(key);
+    const auto found = lanes.find(key);
     const auto known = model.find(key);
-    if (found == nullptr || known == model.end()) return !found && known == model.end();
+    if (!found || known == model.end()) return !found && known == model.end();
     return found->head == known->second.first && found->more == known->second.second;
 }
 
@@ -28,7 +28,7 @@ std::uint64_t mixed(std::uint64_t number) {
 TEST(BlockedLanes, KnowNothingAtFirst) {
     BlockedLanes lanes;
 
-    EXPECT_EQ(lanes.find(7), nullptr);
+    EXPECT_FALSE(lanes.find(7));
     lanes.erase(7);
     EXPECT_EQ(lanes.size(), 0U);
     EXPECT_EQ(lanes.bytes(), 0U);
@@ -53,11 +53,11 @@ TEST(BlockedLanes, TakeAKeyThatIsZeroToo) {
     BlockedLanes lanes;
 
     lanes.set(0, 9, true);
-    ASSERT_NE(lanes.find(0), nullptr);
+    ASSERT_TRUE(lanes.find(0));
     EXPECT_EQ(lanes.find(0)->head, 9);
 
     lanes.erase(0);
-    EXPECT_EQ(lanes.find(0), nullptr);
+    EXPECT_FALSE(lanes.find(0));
 }
 
 /// Keys from a few neighbouring places, so that runs form, wrap around the end and shift back.

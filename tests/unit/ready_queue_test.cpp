@@ -19,6 +19,7 @@ protected:
     void push(const std::string& tenant, const std::string& body, std::uint32_t delivery = 0) {
         Work& work = works_.emplace_back();
         work.message = std::make_shared<const Message>(Message{.body = body, .tenant = tenant});
+        work.tenanted = !tenant.empty();
         queue.push(work, delivery);
     }
     void push_all(const std::string& tenant, const std::vector<std::string>& bodies) {
@@ -133,6 +134,7 @@ TEST(ReadyQueue, ManyTenantsThatComeAndGoAreForgotten) {
     for (int tenant = 0; tenant < 25'000; ++tenant) {
         Work work;
         work.message = std::make_shared<const Message>(Message{.tenant = std::to_string(tenant)});
+        work.tenanted = true;
         queue->push(work, 0);
         queue->pop();
     }
@@ -145,6 +147,7 @@ TEST(ReadyQueue, TenantsThatABatchEmptiedAreForgottenToo) {
     for (int tenant = 0; tenant < 25'000; ++tenant) {
         Work work;
         work.message = std::make_shared<const Message>(Message{.tenant = std::to_string(tenant)});
+        work.tenanted = true;
         queue->push(work, 0);
         queue->push(work, 1);
         ReadyQueue::Item item = queue->pop();

@@ -2,14 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
+#include "core/engine/key_table.hpp"
 #include "waybill/message.hpp"
 
 namespace waybill::engine {
 
-/// Lanes whose head waits in the store: 16 bytes each in an open-addressing table, so that a million
-/// of them fit beside the work that can run.
+/// Lanes whose head waits in the store: 16 bytes each, so that a million of them fit beside the work
+/// that can run.
 class BlockedLanes {
 public:
     struct Blocked {
@@ -18,26 +19,25 @@ public:
         bool more = false;
     };
 
-    /// Null if the lane is not blocked.
-    const Blocked* find(std::uint64_t key) const;
-    void set(std::uint64_t key, Sequence head, bool more);
-    void erase(std::uint64_t key);
+    /// Nothing if the lane is not blocked.
+    std::optional<Blocked> find(std::uint64_t key) const {
+        const std::uint64_t* packed = table_.find(key);
+        if (packed == nullptr) {
+            return std::nullopt;
+        }
+        return Blocked{static_cast<Sequence>(*packed >> 1), (*packed & 1) != 0};
+    }
+    void set(std::uint64_t key, Sequence head, bool more) {
+        table_.set(key, static_cast<std::uint64_t>(head) << 1 | (more ? 1U : 0U));
+    }
+    void erase(std::uint64_t key) { table_.erase(key); }
 
-    std::size_t size() const { return size_; }
-    std::size_t bytes() const { return slots_.size() * sizeof(Slot); }
+    std::size_t size() const { return table_.size(); }
+    std::size_t bytes() const { return table_.bytes(); }
 
 private:
-    struct Slot {
-        std::uint64_t key = 0;  ///< 0: free
-        /// head × 2 + more
-        std::uint64_t packed = 0;
-    };
-    std::size_t place(std::uint64_t key) const;
-    void resize(std::size_t slots);
-
-    std::vector<Slot> slots_{};
-    std::size_t size_ = 0;
-    mutable Blocked found_{};
+    /// head × 2 + more
+    KeyTable<std::uint64_t> table_{};
 };
 
 }  // namespace waybill::engine

@@ -5,6 +5,12 @@
 #include "core/engine/model.hpp"
 
 namespace waybill::engine {
+namespace {
+
+/// Enough for what is in flight; a backlog that ends gives its memory back.
+constexpr std::size_t kSpareMost = 4096;
+
+}  // namespace
 
 std::vector<Work*> LaneQueue::copy() const {
     return {works_.begin() + static_cast<std::ptrdiff_t>(first_), works_.end()};
@@ -63,28 +69,25 @@ void Lane::reset() {
     queue = std::move(kept);
 }
 
-Lane* LaneTable::find(std::uint64_t key) const {
-    if (last_ != nullptr && last_key_ == key) {
-        return last_;
-    }
-    const auto found = lanes_.find(key);
-    if (found == lanes_.end()) {
-        return nullptr;
-    }
-    last_key_ = key;
-    last_ = &found->second;
-    return last_;
-}
-
 Lane& LaneTable::insert(std::uint64_t key) {
-    last_key_ = key;
-    last_ = &spare_.insert(lanes_, key);
-    return *last_;
+    std::unique_ptr<Lane> lane;
+    if (spare_.empty()) {
+        lane = std::make_unique<Lane>();
+    } else {
+        lane = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    Lane& placed = *lane;
+    lanes_.set(key, std::move(lane));
+    return placed;
 }
 
 void LaneTable::erase(std::uint64_t key) {
-    last_ = nullptr;
-    spare_.erase(lanes_, lanes_.find(key));
+    std::unique_ptr<Lane> lane = lanes_.erase(key);
+    if (lane != nullptr && spare_.size() < kSpareMost) {
+        lane->reset();
+        spare_.push_back(std::move(lane));
+    }
 }
 
 }  // namespace waybill::engine

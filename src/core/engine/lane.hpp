@@ -2,10 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "core/engine/node_pool.hpp"
+#include "core/engine/key_table.hpp"
 #include "waybill/message.hpp"
 
 namespace waybill::engine {
@@ -55,14 +56,15 @@ struct Lane {
     void reset();
 };
 
-/// The lanes of a partition that memory knows, by lane_key(). One event asks for the same lane many
-/// times: the last answer is remembered.
+/// The lanes of a partition that memory knows, by lane_key(). A lane stays where it is until it is
+/// erased, and is then used again with the capacity of its queue.
 class LaneTable {
 public:
-    using Map = std::unordered_map<std::uint64_t, Lane>;
-
     /// Null: memory does not know it.
-    Lane* find(std::uint64_t key) const;
+    Lane* find(std::uint64_t key) const {
+        const std::unique_ptr<Lane>* found = lanes_.find(key);
+        return found == nullptr ? nullptr : found->get();
+    }
     /// Precondition: it is known.
     Lane& at(std::uint64_t key) const { return *find(key); }
     /// Precondition: it is not known.
@@ -70,14 +72,17 @@ public:
     void erase(std::uint64_t key);
 
     std::size_t size() const { return lanes_.size(); }
-    auto begin() const { return lanes_.begin(); }
-    auto end() const { return lanes_.end(); }
+    /// visit(key, lane), in no order.
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+        lanes_.for_each([&](std::uint64_t key, const std::unique_ptr<Lane>& lane) {
+            visit(key, std::as_const(*lane));
+        });
+    }
 
 private:
-    mutable Map lanes_{};
-    NodePool<Map> spare_{};
-    mutable std::uint64_t last_key_ = 0;
-    mutable Lane* last_ = nullptr;
+    KeyTable<std::unique_ptr<Lane>> lanes_{};
+    std::vector<std::unique_ptr<Lane>> spare_{};
 };
 
 }  // namespace waybill::engine

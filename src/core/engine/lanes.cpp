@@ -66,7 +66,7 @@ void Machine::forget_lane(Partition& partition, std::uint64_t key) {
 
 /// If the lane was blocked by this head, it is so no longer: what comes after it is read next.
 void Machine::lift_block(Partition& partition, std::uint64_t key, Sequence head) {
-    if (const auto* blocked = partition.blocked.find(key)) {
+    if (const auto blocked = partition.blocked.find(key)) {
         if (blocked->head == head) {
             const bool more = blocked->more;
             partition.blocked.erase(key);
@@ -146,7 +146,7 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
         more = more || lane.skipped_from != 0;
         forget_lane(partition, key);
     }
-    if (const auto* blocked = partition.blocked.find(key)) {
+    if (const auto blocked = partition.blocked.find(key)) {
         more = more || blocked->more || blocked->head != head;
         head = std::min(head, blocked->head);
     }

@@ -211,7 +211,7 @@ bool Machine::wants_chain(const Partition& partition, Sequence sequence, bool ha
 bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due,
                           std::uint64_t lane_hash, std::uint32_t chain, Via via) {
     const std::uint64_t key = lane_key(lane_hash, chain);
-    if (const auto* blocked = partition.blocked.find(key)) {
+    if (const auto blocked = partition.blocked.find(key)) {
         const auto [head, more] = *blocked;
         if (sequence > head) {
             partition.blocked.set(key, head, true);
@@ -264,6 +264,7 @@ Work& Machine::make_work(Partition& partition, Entry& entry, std::vector<Deliver
     work.stored_due = entry.due;
     work.lane_hash = lane_hash;
     work.collapses = !work.message->collapse_key.empty();
+    work.tenanted = !work.message->tenant.empty();
     work.bytes = bytes_of(work);
     work.entered = work.message->not_before <= store_now();
     window_used_ += work.bytes;

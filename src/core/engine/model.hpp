@@ -48,48 +48,51 @@ struct Delivery {
 struct Work {
     enum class Settle : std::uint8_t { clean, dirty, sent, sent_and_dirty };
 
+    // First what is looked at whenever its lane or target moves: it has been out of the processor's
+    // cache since it came, and every line counts.
     Partition* partition = nullptr;
     Sequence sequence = 0;
-    MessagePtr message{};
     /// All registered matching targets, whether attached or not.
     std::vector<Delivery> deliveries{};
-    std::vector<std::string> only{};
-    std::uint32_t requeues = 0;
-    std::uint32_t strikes = 0;
-    std::uint64_t solo_epoch = 0;
     /// Of the lane text; 0 = unordered.
     std::uint64_t lane_hash = 0;
-    /// It has a collapse key. Here, because looking at the message costs a cache miss.
-    bool collapses = false;
-    /// What the store's row says; it stands for the work when that leaves memory.
-    StoreTime stored_due{};
-    StoreTime sent_due{};
     /// The read that brought it, if that was no increment: something before it in its lane may have
     /// been committed that no increment has returned yet. 0: nothing can be missing.
     std::uint64_t unproven = 0;
-    std::uint32_t bytes = 0;
     std::uint32_t queued = 0;  ///< deliveries in ready queues: the object stays while there are any
     std::uint32_t running = 0;  ///< deliveries running
     Settle settle = Settle::clean;
     bool entered = false;  ///< its not-before has passed: it is in its lanes
     bool halted = false;
     bool parked = false;
-    bool missing = false;    ///< the store has lost its message
-    bool unparking = false;  ///< it was parked, and the store says so until this is settled
     bool collapsed = false;
-    bool begun = false;  ///< an inline run of it may have committed: too late to collapse
+    bool gone = false;        ///< no longer ours; only the ready queue still points here
+    bool collapses = false;   ///< its message has a collapse key
+    bool tenanted = false;    ///< its message has a tenant
+    bool missing = false;     ///< the store has lost its message
+    bool unparking = false;   ///< it was parked, and the store says so until this is settled
+    bool begun = false;       ///< an inline run of it may have committed: too late to collapse
+    bool unstorable = false;  ///< its texts could not be stored and are left out
     std::uint32_t inline_running = 0;  ///< other outcomes of it wait meanwhile
-    bool unstorable = false;           ///< its texts could not be stored and are left out
-    bool gone = false;                 ///< no longer ours; only the ready queue still points here
-    /// Not yet settled.
-    std::vector<DeadLetter> letters{};
-    std::vector<Attempt> attempts{};
-    std::vector<std::string> revived{};
+    MessagePtr message{};
+
+    std::uint32_t requeues = 0;
+    std::uint32_t strikes = 0;
+    std::uint64_t solo_epoch = 0;
+    /// What the store's row says; it stands for the work when that leaves memory.
+    StoreTime stored_due{};
+    StoreTime sent_due{};
+    std::uint32_t bytes = 0;
     /// How much of it the settle on its way carries.
     std::uint32_t sent_letters = 0;
     std::uint32_t sent_attempts = 0;
     std::uint32_t sent_revived = 0;
     bool sent_finish = false;
+    std::vector<std::string> only{};
+    /// Not yet settled.
+    std::vector<DeadLetter> letters{};
+    std::vector<Attempt> attempts{};
+    std::vector<std::string> revived{};
 
     void reset();
 };

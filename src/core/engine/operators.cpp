@@ -84,8 +84,8 @@ void Machine::skip(Work& work) {
 void Machine::unblock(Work& work, std::uint32_t chain) {
     Partition& partition = *work.partition;
     const std::uint64_t key = lane_key(work.lane_hash, chain);
-    const auto* blocked = partition.blocked.find(key);
-    if (blocked != nullptr && blocked->head < work.sequence) {
+    const auto blocked = partition.blocked.find(key);
+    if (blocked && blocked->head < work.sequence) {
         partition.blocked.set(key, blocked->head, true);  // another one is stuck before it
         return;
     }

@@ -1,5 +1,7 @@
 #include "core/engine/ready_queue.hpp"
 
+#include <utility>
+
 #include "core/assert.hpp"
 
 namespace waybill::engine {
@@ -10,10 +12,24 @@ constexpr std::size_t kTenantsKept = 1024;
 
 }  // namespace
 
-void ReadyQueue::push(Work& work, std::uint32_t delivery) {
+ReadyQueue::Tenant& ReadyQueue::tenant_of(const Work& work) {
+    if (!work.tenanted) {
+        return nobody_;
+    }
     const auto found = tenants_.try_emplace(work.message->tenant).first;
-    Tenant& tenant = found->second;
-    tenant.name = &found->first;
+    found->second.name = &found->first;
+    return found->second;
+}
+
+void ReadyQueue::forget_if_idle(const Tenant& tenant) {
+    if (tenants_.size() > kTenantsKept && tenant.name != nullptr && tenant.items.empty() &&
+        !tenant.in_turn) {
+        tenants_.erase(*tenant.name);
+    }
+}
+
+void ReadyQueue::push(Work& work, std::uint32_t delivery) {
+    Tenant& tenant = tenant_of(work);
     tenant.items.push_back({&work, delivery});
     if (!tenant.in_turn) {
         tenant.in_turn = true;
@@ -24,19 +40,15 @@ void ReadyQueue::push(Work& work, std::uint32_t delivery) {
 
 ReadyQueue::Item ReadyQueue::pop() {
     WAYBILL_ASSERT(size_ > 0);
-    if (last_ != nullptr && tenants_.size() > kTenantsKept && last_->items.empty() &&
-        !last_->in_turn) {
-        tenants_.erase(*last_->name);
+    if (last_ != nullptr) {
+        forget_if_idle(*std::exchange(last_, nullptr));
     }
-    last_ = nullptr;
     for (;;) {
         Tenant& tenant = *turns_.front();
         turns_.pop_front();
         if (tenant.items.empty()) {  // emptied by pop_more
             tenant.in_turn = false;
-            if (tenants_.size() > kTenantsKept) {
-                tenants_.erase(*tenant.name);
-            }
+            forget_if_idle(tenant);
             continue;
         }
         const Item item = tenant.items.front();

@@ -45,11 +45,18 @@ public:
 
 private:
     struct Tenant {
+        /// Null: it is `nobody_`.
         const std::string* name = nullptr;
         std::deque<Item> items{};
         bool in_turn = false;
     };
+    Tenant& tenant_of(const Work& work);
+    /// Idle tenants are forgotten when there are too many.
+    void forget_if_idle(const Tenant& tenant);
+
     std::unordered_map<std::string, Tenant> tenants_{};
+    /// Of the messages without a tenant.
+    Tenant nobody_{};
     std::deque<Tenant*> turns_{};
     Tenant* last_ = nullptr;
     std::size_t size_ = 0;

@@ -86,7 +86,7 @@ bool Machine::is_known(const Partition& partition, const Entry& entry) const {
             return false;
         }
         const std::uint64_t key = lane_key(lane_hash, chain);
-        if (const auto* blocked = partition.blocked.find(key)) {
+        if (const auto blocked = partition.blocked.find(key)) {
             return blocked->head == entry.sequence ||
                    (blocked->more && entry.sequence > blocked->head);
         }

@@ -184,12 +184,12 @@ void Machine::trim_lanes() {
             continue;
         }
         std::vector<std::uint64_t> keys;
-        for (const auto& [key, lane] : partition->lanes) {
+        partition->lanes.for_each([&](std::uint64_t key, const Lane& lane) {
             if (lane.queue.size() > 1 && lane.running == 0 &&
                 row_due(*lane.queue.front()) > store_now()) {
                 keys.push_back(key);
             }
-        }
+        });
         for (const std::uint64_t key : keys) {
             const std::vector<Work*> queue = partition->lanes.at(key).queue.copy();
             for (std::size_t i = queue.size() - 1; i > 0; --i) {

@@ -29,7 +29,7 @@ Row OpenWork::remove(Sequence sequence) {
     Rows& home = found == ready_.end() ? parked_ : ready_;
     if (found == ready_.end()) found = parked_.find(sequence);
     leave_due(found->second);
-    if (!found->second.entry.parked) leave_lane(found->second);
+    leave_lane(found->second);
     Row row = std::move(found->second);
     home.erase(found);
     return row;
@@ -48,7 +48,8 @@ void OpenWork::leave_due(const Row& row) {
 void OpenWork::enter_lane(Row& row) {
     const std::string& name = row.entry.message->lane;
     if (name.empty()) return;
-    LaneRows& lane = lanes_[name];
+    row.lane = &*lanes_.try_emplace(name).first;
+    LaneRows& lane = row.lane->second;
     // What is new is the last; only what was parked has to look for its place.
     row.before = lane.last;
     while (row.before != nullptr && row.before->entry.sequence > row.entry.sequence) {
@@ -60,24 +61,18 @@ void OpenWork::enter_lane(Row& row) {
 }
 
 void OpenWork::leave_lane(Row& row) {
-    const std::string& name = row.entry.message->lane;
-    if (name.empty()) return;
-    if (row.before == nullptr && row.after == nullptr) {
-        lanes_.erase(name);
-    } else if (row.before != nullptr && row.after != nullptr) {
-        row.before->after = row.after;
-        row.after->before = row.before;
-    } else {
-        LaneRows& lane = lanes_.find(name)->second;
-        (row.before == nullptr ? lane.first : row.before->after) = row.after;
-        (row.after == nullptr ? lane.last : row.after->before) = row.before;
-    }
+    if (row.lane == nullptr) return;
+    LaneRows& lane = row.lane->second;
+    (row.before == nullptr ? lane.first : row.before->after) = row.after;
+    (row.after == nullptr ? lane.last : row.after->before) = row.before;
+    if (lane.first == nullptr) lanes_.erase(row.lane->first);
+    row.lane = nullptr;
     row.before = row.after = nullptr;
 }
 
 void OpenWork::move(Row& row) {
     const bool parks = row.entry.parked;
-    if (parks) leave_lane(row);
+    leave_lane(row);
     Rows& from = parks ? ready_ : parked_;
     Rows& to = parks ? parked_ : ready_;
     to.insert(from.extract(row.entry.sequence));

@@ -35,19 +35,23 @@ struct MessageRow {
     std::vector<Attempt> attempts{};
 };
 
-/// A row of open work; its message row lives at least as long.
-struct Row {
-    Entry entry{};
-    MessageRow* message = nullptr;
-    /// Its neighbours in its lane, by sequence.
-    Row* before = nullptr;
-    Row* after = nullptr;
-};
+struct Row;
 
 /// The ready rows of one lane.
 struct LaneRows {
     Row* first = nullptr;
     Row* last = nullptr;
+};
+using LaneIndex = std::unordered_map<std::string, LaneRows>;
+
+/// A row of open work; its message row lives at least as long.
+struct Row {
+    Entry entry{};
+    MessageRow* message = nullptr;
+    /// Its lane and its neighbours there, by sequence. Null: it is in none.
+    LaneIndex::value_type* lane = nullptr;
+    Row* before = nullptr;
+    Row* after = nullptr;
 };
 
 /// The open work of one partition with its indexes by due time and lane. Parked rows are kept apart,
@@ -89,7 +93,7 @@ private:
     Rows ready_{};
     Rows parked_{};
     DueIndex due_{};
-    std::unordered_map<std::string, LaneRows> lanes_{};
+    LaneIndex lanes_{};
 };
 
 struct Box {
