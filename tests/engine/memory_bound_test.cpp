@@ -132,6 +132,28 @@ TEST_F(MemoryBound, AHundredThousandMessagesBehindABlockedHeadCostAFreeLaneNothi
     expect_within_window("100,000 behind a blocked head");
 }
 
+TEST_F(MemoryBound, AScheduledMessageInTheStoreIsNotOvertakenWhileMemoryIsFull) {
+    engine::Config tight = with_window();
+    tight.options.window_bytes = 1 << 20;
+    tight.options.due_ahead = 1s;
+    tight.boxes[0].options.concurrency = 1;
+    tight.boxes[0].targets[0].options.timeout = 1h;
+    hold_all = "a";
+    run(tight);
+    Message scheduled = message("first", "lane");
+    scheduled.not_before = clock.wall() + 10s;
+    stepper->append({scheduled});
+    stepper->append({message(std::string(900 << 10, 'x'), "other")});
+    stepper->append({message("second", "lane")});
+    ASSERT_EQ(stepper->starts().size(), 1U);
+
+    stepper->run_for(11s);
+    stepper->finish_held(stepper->held().front().id, Done{});
+    stepper->run_for(1s);
+
+    EXPECT_EQ(stepper->starts().back(), "a:first");
+}
+
 TEST_F(MemoryBound, AMillionFutureRetriesWaitInTheStore) {
     fail_first = true;
     run(with_window());

@@ -140,10 +140,13 @@ bool Machine::make_room(const Entry& entry, bool far, bool holds_lane) {
     return has_room_for(cost);
 }
 
-/// There is no room: these chains will meet the row again when they catch up.
+/// There is no room. What is new, or due by now, is left to the scan: these chains are behind and
+/// meet the row again when they catch up, before they go on with their lanes. What is not due yet is
+/// read again.
 Loaded Machine::refuse(Partition& partition, const Entry& entry,
                        const std::vector<std::uint32_t>& chains, Via via) {
-    if (via != Via::increment && via != Via::hand_over) {
+    const bool is_due = via == Via::due && entry.due <= store_now();
+    if (via != Via::increment && via != Via::hand_over && !is_due) {
         return Loaded::refused;
     }
     if (chains.empty()) {
@@ -156,7 +159,7 @@ Loaded Machine::refuse(Partition& partition, const Entry& entry,
         }
         partition.cursors[chain] = std::min(partition.cursors[chain], entry.sequence - 1);
     }
-    return Loaded::refused;
+    return is_due ? Loaded::accounted : Loaded::refused;
 }
 
 /// Nobody is left to want it: all targets are done (the last one was forgotten), or none matched, or

@@ -319,7 +319,7 @@ bool Machine::is_idle() const {
         return true;
     }
     if (increment_wanted_ || position_.empty() || now_ < channel_after_ || !lane_reads_.empty() ||
-        !rotation_.empty() || !waiting_commands_.empty() || due_horizon_ < store_now()) {
+        !rotation_.empty() || !waiting_commands_.empty() || due_lags()) {
         return false;
     }
     for (const auto& [id, partition] : owned_) {

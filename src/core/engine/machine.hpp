@@ -88,6 +88,7 @@ private:
     bool read_increment(ReadRequest& request);
     bool read_lanes(ReadRequest& request);
     bool read_due(ReadRequest& request);
+    bool due_lags() const;
     bool read_scan(ReadRequest& request);
     bool read_parked(ReadRequest& request);
     bool read_reconcile(ReadRequest& request);
@@ -163,6 +164,8 @@ private:
     void push_ready(Work& work, std::uint32_t delivery);
     void start_runs();
     bool start_one(std::uint32_t box, std::uint32_t target, std::uint32_t limit);
+    bool somebody_is_hungry() const;
+    static std::uint64_t kept_here(const ReadyQueue::Item& item);
     bool has_room(const BoxState& box, const TargetState& target,
                   const TargetOptions& options) const;
     bool take_rate_token(TargetState& target, const TargetOptions& options, std::uint32_t live);

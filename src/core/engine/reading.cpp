@@ -55,7 +55,7 @@ bool Machine::read_due(ReadRequest& request) {
     const StoreTime until = store_now() + due_lead_;
     const bool in_the_middle = due_after_ != tail;
     if (until <= due_horizon_ || (!in_the_middle && store_now() < due_horizon_ - due_lead_ / 2) ||
-        !has_slack()) {
+        (!due_lags() && !has_slack())) {
         return false;
     }
     request.kind = Kind::due;
@@ -66,6 +66,11 @@ bool Machine::read_due(ReadRequest& request) {
         request.partitions.push_back(id);
     }
     return true;
+}
+
+/// Something may be due in the store that memory does not know of.
+bool Machine::due_lags() const {
+    return due_horizon_ < store_now();
 }
 
 /// The partition that is furthest behind, in sequence order from there. This is the first scan of a
@@ -268,8 +273,9 @@ void Machine::on_due(const ReadRequest& request, ReadPage& page) {
             return;  // making room brought it nearer: it goes on from there
         }
         if (refused) {
-            due_horizon_ = horizon;
-            due_after_ = after;
+            // It is not due yet, and all before it are in.
+            due_horizon_ = std::max(horizon, due - 1us);
+            due_after_ = due_horizon_ == horizon ? after : tail;
             return;
         }
     }

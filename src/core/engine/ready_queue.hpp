@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,6 +29,21 @@ public:
     void push(Work& work, std::uint32_t delivery);
     /// Precondition: not empty.
     Item pop();
+    /// Among the first ones of the tenant whose turn is next the one with the highest `score` comes
+    /// next; those of equal score keep their order.
+    template <class Score>
+    void prefer(const Score& score) {
+        if (turns_.empty()) {
+            return;
+        }
+        std::deque<Item>& items = turns_.front()->items;
+        const auto end =
+            items.begin() + static_cast<std::ptrdiff_t>(std::min(items.size(), kLookAhead));
+        const auto best = std::ranges::max_element(items.begin(), end, {}, score);
+        if (best != end) {
+            std::rotate(items.begin(), best, best + 1);
+        }
+    }
     /// The next one of the tenant whose turn it was, if `accept` likes it: for batches.
     template <class Accept>
     bool pop_more(Item& item, const Accept& accept) {
@@ -44,6 +60,8 @@ public:
     std::size_t size() const { return size_; }
 
 private:
+    static constexpr std::size_t kLookAhead = 64;
+
     struct Tenant {
         /// Null: it is `nobody_`.
         const std::string* name = nullptr;

@@ -51,11 +51,18 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
     if (box.paused || local == no_executor || (solo && (!runs_.empty() || solo_ != nullptr))) {
         return false;
     }
+    if (box.box->options.lanes != Lanes::none && due_lags()) {
+        return false;  // what it does not know of may come first in its lane
+    }
     const TargetOptions& options = box.box->targets[local].options;
     if (!has_room(box, target, options) || !take_rate_token(target, options, box.live)) {
         return false;
     }
+    const bool shares = options.calls != Calls::batch && somebody_is_hungry();
     while (!target.ready.empty()) {
+        if (shares) {
+            target.ready.prefer(&Machine::kept_here);
+        }
         const ReadyQueue::Item item = target.ready.pop();
         if (!still_startable(item)) {
             continue;
@@ -73,6 +80,23 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
     }
     target.tokens += 1.0;  // nothing started after all
     return false;
+}
+
+/// An idle instance asks for work.
+bool Machine::somebody_is_hungry() const {
+    return std::ranges::any_of(beat_.peers, [&](const Peer& peer) {
+        return peer.incarnation != self_ && peer.hungry > 0;
+    });
+}
+
+/// How much would stay here with it: a partition that runs something cannot be given, so its other
+/// work comes first, and what starts last is what others can take.
+std::uint64_t Machine::kept_here(const ReadyQueue::Item& item) {
+    if (item.work->gone) {
+        return 0;
+    }
+    const Partition& partition = *item.work->partition;
+    return partition.running > 0 ? UINT64_MAX : partition.waiting;
 }
 
 bool Machine::has_room(const BoxState& box, const TargetState& target,
@@ -193,7 +217,7 @@ void Machine::launch_solo() {
     solo_ = nullptr;
     const Delivery& delivery = work.deliveries[index];
     if (may_start() && runs_.empty() && delivery.state == Delivery::State::ready &&
-        delivery.attached && may_run(work, delivery)) {
+        delivery.attached && may_run(work, delivery) && (work.lane_hash == 0 || !due_lags())) {
         const ReadyQueue::Item item{&work, index};
         launch(work.partition->box, delivery.target, {&item, 1});
         return;
