@@ -104,6 +104,10 @@ void Checker::on_up(ProcessNumber process, const Uuid& incarnation, bool is_gues
     note("up", process, no_message, 0, to_string(incarnation).substr(0, 8));
 }
 
+void Checker::on_heard(ProcessNumber process, const BeatReply& reply) {
+    processes_[process].paused_boxes = reply.paused_boxes;
+}
+
 void Checker::on_trouble(ProcessNumber process) {
     processes_[process].trouble = now_;
 }

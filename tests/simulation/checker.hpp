@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -21,7 +22,7 @@ using ProcessNumber = std::int32_t;
 /// Holds a run against the promises, online. It hears what the store commits, what handlers are told
 /// and answer, and keeps its own books: it asks the store for rows, never for verdicts.
 ///
-/// checker.cpp: who owns, who hears; checker_append.cpp: I1, I3, I4, I12; checker_start.cpp: I6, I10;
+/// checker.cpp: who owns, who hears; checker_append.cpp: I1, I3, I4, I12; checker_start.cpp: I6, I10, limits;
 /// checker_settle.cpp: I2, I5, I7, I8, I9; checker_end.cpp: I2, I11, I17.
 class Checker final : public Witness {
 public:
@@ -53,6 +54,8 @@ public:
     void on_trouble_everywhere();
     void on_clock_step();
     void on_page(ProcessNumber process, const ReadRequest& request, const ReadPage& page);
+    /// Its last beat was answered.
+    void on_heard(ProcessNumber process, const BeatReply& reply);
     void on_registry(ProcessNumber process, const std::vector<Target>& registry);
     void on_start(ProcessNumber process, const engine::Run& run, Duration deadline);
     void on_return(ProcessNumber process, engine::RunId run, const engine::RunResults& results);
@@ -118,6 +121,9 @@ private:
         Duration trouble{};
         Duration last_return{};
         std::vector<Target> registry{};
+        std::vector<std::string> paused_boxes{};
+        /// Of targets with a rate, within the last second.
+        std::map<std::string, std::deque<Duration>> starts{};
         using Rows = std::set<std::pair<PartitionId, Sequence>>;
         /// What it must know; rows of scans and lanes only once a whole increment has followed,
         /// because the slow look back, and a lane read for one chain, leave them to the increments.
@@ -149,6 +155,7 @@ private:
                      const OpenRow& row, const std::set<Sequence>& same_run);
     void check_overlap(const ActiveRun& run);
     void check_times(const engine::RunItem& item);
+    void check_limits(const ActiveRun& run, const TargetPlan& target);
     void check_progress(const Settlement& item, const Entry& entry);
     void check_dead(const Settlement& item, const Entry& entry);
     void check_halt(const Settlement& item, const Entry& entry);

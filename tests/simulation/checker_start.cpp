@@ -40,6 +40,7 @@ void Checker::on_start(ProcessNumber process, const engine::Run& run, Duration d
     check_token(process, run);
     active.chain = chain_of(processes_[process].registry, box.name, key);
     check_overlap(active);
+    check_limits(active, box.targets[run.target]);
     if (is_current(run.fence)) {
         for (const engine::RunItem& item : run.items) {
             check_times(item);
@@ -168,6 +169,42 @@ void Checker::check_overlap(const ActiveRun& run) {
                 }
             }
         }
+    }
+}
+
+/// What one instance runs at once, how fast it starts, and that a pause holds once it has heard of it.
+/// Calls that timed out, or whose partition is lost, no longer count: their attempts have ended.
+void Checker::check_limits(const ActiveRun& run, const TargetPlan& target) {
+    const BoxPlan& box = plan_.boxes[run.box];
+    ProcessFacts& facts = processes_[run.process];
+    const MessageNumber first = run.messages.front();
+    if (std::ranges::find(facts.paused_boxes, box.name) != facts.paused_boxes.end()) {
+        fail("L3", box.name + " is paused", first);
+    }
+    std::uint32_t in_box = 1;
+    std::uint32_t in_target = 1;
+    for (const ActiveRun& other : active_) {
+        if (other.process != run.process || other.box != run.box || now_ >= other.deadline ||
+            !is_current(other.fence)) {
+            continue;
+        }
+        ++in_box;
+        in_target += other.target == run.target ? 1U : 0U;
+    }
+    if (in_box > box.options.concurrency) {
+        fail("L1", box.name + " runs " + std::to_string(in_box), first);
+    }
+    if (target.options.concurrency > 0 && in_target > target.options.concurrency) {
+        fail("L1", run.target + " runs " + std::to_string(in_target), first);
+    }
+    if (target.options.rate <= 0) return;
+    std::deque<Duration>& starts = facts.starts[box.name + "/" + run.target];
+    while (!starts.empty() && starts.front() <= now_ - std::chrono::seconds{1}) starts.pop_front();
+    starts.push_back(now_);
+    // A tenth of a second's worth may be saved up.
+    if (static_cast<double>(starts.size()) > target.options.rate * 1.1 + 2.0) {
+        fail("L2", run.target + " started " + std::to_string(starts.size()) + " in a second",
+             first);
     }
 }
 

@@ -13,7 +13,10 @@ void Mutant::configure(engine::Config& config) const {
             box.options.on_dead = OnDead::advance;
         }
         if (is(Mutation::halt_as_advance)) box.options.on_dead = OnDead::advance;
+        if (is(Mutation::concurrency_ignored)) box.options.concurrency *= 2;
         for (engine::LocalTarget& target : box.targets) {
+            if (is(Mutation::concurrency_ignored)) target.options.concurrency *= 2;
+            if (is(Mutation::rate_ignored)) target.options.rate = 0;
             if (is(Mutation::chain_ignored)) target.target.after.clear();
             std::uint32_t& attempts = target.options.retry.max_attempts;
             if (is(Mutation::dies_one_early) && attempts > 1) --attempts;
@@ -32,6 +35,7 @@ void Mutant::after_beat(BeatReply& reply) {
     if (generation_.empty()) generation_ = reply.generation;
     if (is(Mutation::generation_hidden)) reply.generation = generation_;
     if (is(Mutation::wrong_store_clock)) reply.now += std::chrono::minutes{1};
+    if (is(Mutation::pause_ignored)) reply.paused_boxes.clear();
 }
 
 void Mutant::before_call(engine::ChannelCall& call) {

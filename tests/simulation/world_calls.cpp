@@ -84,6 +84,7 @@ void World::arrive_beat(ProcessNumber number, std::uint64_t life, const Instance
         in_process(number, life, [this, number, answer](Process& p) {
             engine::BeatAnswer mine = answer;
             if (auto* reply = std::get_if<BeatReply>(&mine)) {
+                checker_.on_heard(number, *reply);
                 p.mutant->after_beat(*reply);
                 if (!reply->registry.empty()) checker_.on_registry(number, reply->registry);
             }

@@ -31,10 +31,8 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
     }
     const std::vector<Delivery>& deliveries = work != nullptr ? work->deliveries : routed_;
     const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);
-    // The store's due time may be older than the registry: a new target can be due at once.
     const bool far = work == nullptr && via != Via::forced && via != Via::lanes &&
-                     is_far(entry.due, entry.sequence) &&
-                     is_far(earliest_due(routed_, box.routes, entry.halted), entry.sequence);
+                     comes_back(box, entry, routed_);
     const bool entered = entry.message->not_before <= store_now();
     const bool holds_lane = lane_hash != 0 && entered && box.box->options.lanes == Lanes::strict;
     std::vector<std::uint32_t>& wanted = wanted_;
@@ -82,6 +80,14 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
     }
     take_in(*work, wanted, via);
     return Loaded::taken;
+}
+
+/// It may wait in the store: a due read brings it in time. Not if the store's due time is older than
+/// the registry, because a new target can be due before it.
+bool Machine::comes_back(const BoxState& box, const Entry& entry,
+                         const std::vector<Delivery>& deliveries) const {
+    return is_far(entry.due, entry.sequence) &&
+           earliest_due(deliveries, box.routes, entry.halted) >= entry.due;
 }
 
 /// Attaches what its lanes admit, and draws the conclusions.

@@ -118,6 +118,8 @@ private:
                      const std::vector<Delivery>& deliveries, std::uint32_t chain, Via via) const;
     bool lane_admits(Partition& partition, Sequence sequence, StoreTime due,
                      std::uint64_t lane_hash, std::uint32_t chain, Via via);
+    bool comes_back(const BoxState& box, const Entry& entry,
+                    const std::vector<Delivery>& deliveries) const;
     bool make_room(const Entry& entry, bool far, bool holds_lane);
     Loaded refuse(Partition& partition, const Entry& entry,
                   const std::vector<std::uint32_t>& chains, Via via);

@@ -73,8 +73,7 @@ bool Machine::is_known(const Partition& partition, const Entry& entry) const {
     const BoxState& box = *boxes_[partition.box];
     std::vector<Delivery> deliveries;
     route(box, entry, deliveries);
-    if (is_far(entry.due, entry.sequence) &&
-        is_far(earliest_due(deliveries, box.routes, entry.halted), entry.sequence)) {
+    if (comes_back(box, entry, deliveries)) {
         return true;
     }
     const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);

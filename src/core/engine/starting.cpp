@@ -216,8 +216,9 @@ void Machine::launch_solo() {
     const std::uint32_t index = solo_delivery_;
     solo_ = nullptr;
     const Delivery& delivery = work.deliveries[index];
-    if (may_start() && runs_.empty() && delivery.state == Delivery::State::ready &&
-        delivery.attached && may_run(work, delivery) && (work.lane_hash == 0 || !due_lags())) {
+    if (may_start() && !box_of(work).paused && runs_.empty() &&
+        delivery.state == Delivery::State::ready && delivery.attached && may_run(work, delivery) &&
+        (work.lane_hash == 0 || !due_lags())) {
         const ReadyQueue::Item item{&work, index};
         launch(work.partition->box, delivery.target, {&item, 1});
         return;
