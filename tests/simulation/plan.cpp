@@ -24,7 +24,7 @@ TargetOptions draw_target_options(Dice& dice) {
                              .jitter = dice.chance(0.5) ? Jitter::symmetric(0.2) : Jitter::equal()};
     options.timeout = dice.between(milliseconds{200}, seconds{3});
     if (dice.chance(0.2)) options.concurrency = static_cast<std::uint32_t>(dice.between(4, 12));
-    if (dice.chance(0.1)) options.rate = static_cast<double>(dice.between(50, 500));
+    if (dice.chance(0.1)) options.rate = static_cast<double>(dice.between(5, 50));
     if (dice.chance(0.2)) {
         options.calls = Calls::batch;
         options.batch_max = static_cast<std::uint32_t>(dice.between(1, 12));

@@ -93,7 +93,9 @@ void Machine::take_lane(Partition& partition, const LaneRead& read, ReadPage& pa
     }
     Lane& lane = *found;
     lane.reading = false;
-    if (behind) {
+    if (lane.blocked_head != 0) {
+        // A row of this page holds the lane, and the rest of it stays where it is.
+    } else if (behind) {
         lane.skipped_from = 0;
     } else if (!stopped && lane.skipped_from >= next) {
         const bool maybe_more = page.more || rows >= config_.options.lane_rows;

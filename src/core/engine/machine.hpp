@@ -228,6 +228,7 @@ private:
     // operators.cpp
     void on_command(const Command& command);
     void carry_out(Work* work, const Command& command);
+    void forget_unsent_letter(Work& work, std::string_view target);
     bool revive(Work& work, std::string_view target);
     void skip(Work& work);
     void unblock(Work& work, std::uint32_t chain);

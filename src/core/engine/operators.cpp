@@ -96,6 +96,17 @@ void Machine::unblock(Work& work, std::uint32_t chain) {
     }
 }
 
+/// It died and lives again before anybody heard of it.
+void Machine::forget_unsent_letter(Work& work, std::string_view target) {
+    const bool on_its_way =
+        work.settle == Work::Settle::sent || work.settle == Work::Settle::sent_and_dirty;
+    const auto unsent = work.letters.begin() + (on_its_way ? work.sent_letters : 0);
+    work.letters.erase(
+        std::remove_if(unsent, work.letters.end(),
+                       [&](const DeadLetter& letter) { return letter.target == target; }),
+        work.letters.end());
+}
+
 /// A dead delivery of a halted head becomes ready again, and those that died with it.
 bool Machine::revive(Work& work, std::string_view target) {
     const Routes& routes = box_of(work).routes;
@@ -122,6 +133,7 @@ bool Machine::revive(Work& work, std::string_view target) {
                 delivery.changed = true;
                 delivery.cancel = false;
                 delivery.skipped = false;
+                forget_unsent_letter(work, target_key(work, delivery));
                 work.revived.emplace_back(target_key(work, delivery));
                 if (successor) {
                     revived.push_back(delivery.target);
