@@ -51,6 +51,7 @@ HttpClient::~HttpClient() {
 bool HttpClient::send(std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
         if (sent <= 0) return false;
         bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
@@ -63,7 +64,10 @@ void HttpClient::finish_sending() {
 
 bool HttpClient::receive() {
     std::array<char, 16'384> buffer{};
-    const ssize_t size = ::recv(socket_, buffer.data(), buffer.size(), 0);
+    ssize_t size = 0;
+    do {
+        size = ::recv(socket_, buffer.data(), buffer.size(), 0);
+    } while (size < 0 && errno == EINTR);
     if (size < 0 && errno == EAGAIN) {
         throw std::runtime_error("no answer came");
     }

@@ -1,0 +1,173 @@
+/// The program as its users run it.
+
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/server_process.hpp"
+#include "support/http_client.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace waybill::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Program : public testing::Test {
+protected:
+    Ran run_here(std::vector<std::string> words) {
+        return run(folder_.path().string(), std::move(words));
+    }
+    /// Until its output has this.
+    bool eventually(const std::vector<std::string>& words, const std::string& wanted) {
+        for (int i = 0; i < 300; ++i) {
+            if (run_here(words).output.find(wanted) != std::string::npos) return true;
+        }
+        return false;
+    }
+    void write(const std::string& name, const std::string& text) {
+        std::ofstream{folder_.file(name)} << text;
+    }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(Program, ANewUserSendsAGoodABadAndADuplicateWebhookAndSeesThem) {
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    server.port();
+
+    const Ran good = run_here({"send", "demo", "--type", "order.placed", "--id", "order-1"});
+    const Ran again = run_here({"send", "demo", "--type", "order.placed", "--id", "order-1"});
+    const Ran bad = run_here({"send", "demo", "--bad-signature"});
+
+    EXPECT_EQ(good.code, 0);
+    EXPECT_THAT(good.output, HasSubstr("202"));
+    EXPECT_EQ(again.code, 0);
+    EXPECT_THAT(again.output, HasSubstr("200"));
+    EXPECT_EQ(bad.code, 1);
+    EXPECT_THAT(bad.output, HasSubstr("bad-signature"));
+    EXPECT_TRUE(eventually({"messages", "list", "--state", "done"}, "order.placed"));
+    EXPECT_EQ(server.end(SIGTERM), 0) << "a stop is a success";
+    EXPECT_THAT(run_here({"messages", "list", "--json"}).output, HasSubstr("order.placed"))
+        << "without a server the file itself is asked";
+}
+
+TEST_F(Program, AFailingTargetMakesADeadLetterThatCanBeRequeued) {
+    write("waybill.toml", R"(
+[sources.shop]
+secrets    = ["file:secret"]
+event_type = "json:type"
+event_id   = "json:id"
+[[targets]]
+key     = "handler"
+command = ["/bin/sh", "-c", "test -e works || exit 65"]
+)");
+    write("secret", "a secret of some length");
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    server.port();
+
+    ASSERT_EQ(run_here({"send", "shop", "--type", "a.b", "--id", "1"}).code, 0);
+    ASSERT_TRUE(eventually({"dead", "list"}, "exit code 65"));
+    EXPECT_EQ(run_here({"dead", "requeue", "--target", "handler"}).code, 2) << "nobody said --yes";
+    write("works", "");
+    const Ran requeued = run_here({"dead", "requeue", "--target", "handler", "--yes"});
+
+    EXPECT_EQ(requeued.code, 0);
+    EXPECT_THAT(requeued.output, HasSubstr("1 done"));
+    EXPECT_TRUE(eventually({"messages", "list", "--state", "done"}, "a.b"));
+    EXPECT_THAT(run_here({"dead", "list"}).output, HasSubstr("nothing"));
+    EXPECT_THAT(run_here({"stats"}).output, HasSubstr("dead: 0"));
+}
+
+TEST_F(Program, SighupReloadsAndABrokenFileLeavesTheOldOneInForce) {
+    const std::string first =
+        "[sources.one]\nprovider = 'generic'\nsecrets = ['file:secret']\n"
+        "event_type = 'json:type'\n";
+    write("secret", "a secret of some length");
+    write("waybill.toml", first);
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    const std::uint16_t port = server.port();
+    const auto status = [&](const std::string& target) {
+        return HttpClient{port}.post(target, "{}")->status;
+    };
+    ASSERT_EQ(status("/webhooks/two"), 404);
+
+    write("waybill.toml", first +
+                              "[sources.two]\nprovider = 'generic'\nsecrets = ['file:secret']\n"
+                              "event_type = 'json:type'\n");
+    server.signal(SIGHUP);
+    for (int i = 0; i < 20'000 && status("/webhooks/two") == 404; ++i) {
+    }
+    ASSERT_EQ(status("/webhooks/two"), 400) << "it is there, and wants a signature";
+    write("waybill.toml", "nonsense");
+    server.signal(SIGHUP);
+
+    EXPECT_EQ(status("/webhooks/two"), 400);
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+TEST_F(Program, MistakesAreNamedAndEndWithCodeTwo) {
+    EXPECT_EQ(run_here({}).code, 2);
+    EXPECT_EQ(run_here({"serv"}).code, 2);
+    EXPECT_EQ(run_here({"serve", "--lisen", "x"}).code, 2);
+    EXPECT_EQ(run_here({"serve", "--listen"}).code, 2);
+    EXPECT_EQ(run_here({"send"}).code, 2);
+    EXPECT_EQ(run_here({"messages", "lst"}).code, 2);
+    EXPECT_EQ(run_here({"messages", "list"}).code, 1) << "there is no store";
+    write("waybill.toml", "stroe = 'x'");
+    EXPECT_EQ(run_here({"check"}).code, 2);
+    EXPECT_EQ(run_here({"serve"}).code, 2);
+    write("waybill.toml", "store = 'memory:'");
+    EXPECT_EQ(run_here({"check"}).code, 0);
+    EXPECT_THAT(run_here({"check", "--print"}).output, HasSubstr("store = \"memory:\""));
+    EXPECT_EQ(run_here({"--version"}).code, 0);
+}
+
+TEST_F(Program, EveryCommandHasAHelpWithExamples) {
+    const std::string all = run_here({"--help"}).output;
+    for (const char* name : {"serve", "check", "migrate", "send", "verify", "publish", "run-once",
+                             "messages", "dead", "targets", "boxes", "backup", "stats"}) {
+        const Ran help = run_here({name, "--help"});
+        EXPECT_EQ(help.code, 0) << name;
+        EXPECT_THAT(help.output, HasSubstr("Examples:\n  ")) << name;
+        EXPECT_THAT(all, HasSubstr(std::string{"\n  "} + name));
+    }
+}
+
+TEST_F(Program, VerifyExplainsACapturedWebhook) {
+    write("headers",
+          "X-Hub-Signature-256: sha256=00\nX-GitHub-Event: push\nX-GitHub-Delivery: 1\n");
+    write("body", "{}");
+
+    const Ran refused = run_here(
+        {"verify", "github", "--secret", "canary", "--headers", "headers", "--body", "body"});
+
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.output, Not(testing::IsEmpty()));
+    EXPECT_THAT(refused.output, Not(HasSubstr("canary")));
+}
+
+TEST_F(Program, AnOutboxIsPublishedToAndWorkedOnceAndBackedUp) {
+    write("waybill.toml", "[boxes.outbox]\n[[targets]]\nkey = 'log'\nbox = 'outbox'\nlog = true\n");
+    write("body", "{}");
+
+    EXPECT_EQ(run_here({"migrate"}).code, 0);
+    EXPECT_THAT(run_here({"publish", "--type", "a.b", "--body", "body", "--dedup", "k"}).output,
+                HasSubstr("accepted"));
+    EXPECT_THAT(run_here({"publish", "--type", "a.b", "--body", "body", "--dedup", "k"}).output,
+                HasSubstr("duplicate"));
+    EXPECT_THAT(run_here({"run-once"}).output, HasSubstr("1 deliveries ended"));
+    EXPECT_EQ(run_here({"backup", "copy.db"}).code, 0);
+    EXPECT_THAT(run_here({"messages", "list", "--store", "sqlite:copy.db"}).output,
+                HasSubstr("a.b"));
+    EXPECT_THAT(run_here({"boxes", "list"}).output, HasSubstr("outbox"));
+    EXPECT_THAT(run_here({"targets", "list"}).output, HasSubstr("log"));
+    EXPECT_EQ(run_here({"targets", "forget", "log", "--box", "outbox", "--yes"}).code, 0);
+}
+
+}  // namespace
+}  // namespace waybill::test
