@@ -135,6 +135,46 @@ TEST_F(EngineTest, AForgottenTargetHoldsNothingBack) {
     EXPECT_EQ(open_messages(), 0U);
 }
 
+TEST_F(EngineTest, WhatAForgottenTargetHasDoneIsNotCollapsed) {
+    Message first = message("1", "L");
+    first.collapse_key = "k";
+    script["a:1"] = {Fail{"not now"}};
+    run(a_box("orders", {}, {"a", "b"})).append({first});
+    stepper->run_for(100ms);
+    stepper->stop();
+    store->forget_target("orders", "b");
+
+    engine::LocalBox without = a_box("orders", {}, {"a"});
+    without.targets[0].options.retry.backoff = {.base = 1h, .cap = 1h};
+    Stepper& next = run(without);
+    Message second = first;
+    second.body = "2";
+    next.append({second});
+    next.run_for(2h);
+
+    EXPECT_EQ(next.count(Event::Kind::collapsed), 0U);
+    EXPECT_EQ(next.starts(), (Starts{"a:1", "a:2"}));
+}
+
+TEST_F(EngineTest, ANewTargetThatIsRevivedWithItsPredecessorLeavesNoDeadLetter) {
+    const BoxOptions halting{.on_dead = OnDead::halt};
+    script["a:1"] = {Dead{"bad"}};
+    const auto results = run(a_box("orders", halting, {"a"})).append({message("1", "L")});
+    stepper->run_for(1s);
+    stepper->stop();
+
+    engine::LocalBox with_successor = a_box("orders", halting, {"a", "late"});
+    with_successor.targets[1].target.after = "a";
+    Stepper& next = run(with_successor);
+    const DeliveryRef dead{results[0].id, "a"};
+    ASSERT_TRUE(store->requeue(std::span{&dead, 1})[0].carried_out);
+    next.run_for(5s);
+
+    EXPECT_EQ(next.starts(), (Starts{"a:1", "late:1"}));
+    EXPECT_EQ(dead_letters(), 0U);
+    EXPECT_EQ(open_messages(), 0U);
+}
+
 TEST_F(EngineTest, SuccessUnderALegacyKeyCountsForTheNewOne) {
     script["b:1"] = {Fail{"no"}};
     run(a_box("orders", {}, {"old", "b"})).append({message("1")});

@@ -283,6 +283,14 @@ void Checker::on_promoted(const Database& lost) {
         return !messages_[static_cast<std::size_t>(item.second)].committed;
     });
     for (const auto& [id, row] : store_->db().partitions) tokens_[id] = row.token;
+    for (const auto& [id, rows] : store_->db().open) {
+        for (const auto& [sequence, row] : rows) {
+            if (row.entry.solo_epoch == 0) continue;
+            // That it ended well may be lost: then nobody can tell it from one that killed its owner.
+            const MessageNumber number = number_of(row.entry.message->id);
+            ++messages_[static_cast<std::size_t>(number)].alone_deaths;
+        }
+    }
     letters_.clear();
     for (const auto& [key, letter] : store_->db().dead) letters_.insert(key);
     last_sequence_ = store_->db().next_sequence - 1;

@@ -183,6 +183,8 @@ private:
     std::set<Uuid> cancelled_{};
     std::set<Uuid> skipped_{};
     std::set<DeadKey> letters_{};
+    /// When a row that was parked got its place in its lane.
+    std::map<std::pair<PartitionId, Sequence>, Duration> unparked_{};
     /// What each incarnation had in flight when it ended.
     std::map<Uuid, std::set<MessageNumber>> died_with_{};
 };

@@ -52,6 +52,12 @@ void Checker::on_settlement(const Fence& fence, const Settlement& item, const Op
         return;
     }
     if (row == nullptr || row->entry.message->id != item.message) return;
+    if (row->entry.parked && !item.parked) {
+        // Whoever had read it had read a parked one.
+        const std::pair place{item.partition, item.sequence};
+        unparked_[place] = now_;
+        for (auto& [process, facts] : processes_) facts.read.erase(place);
+    }
     check_progress(item, row->entry);
     check_dead(item, row->entry);
     check_halt(item, row->entry);

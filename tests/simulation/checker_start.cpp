@@ -127,7 +127,9 @@ void Checker::check_order(ProcessNumber process, const ActiveRun& run, const eng
         const OpenRow& head = at->second;
         if (head.entry.message->lane != lane || head.entry.parked) continue;
         if (same_run.contains(at->first)) continue;
-        const bool is_ordered = head.committed < row.begun;
+        const auto unparked = unparked_.find({run.fence.partition, at->first});
+        const Duration visible = unparked == unparked_.end() ? head.committed : unparked->second;
+        const bool is_ordered = visible < row.begun;
         const bool is_read = facts.read.contains({run.fence.partition, at->first});
         if (!is_ordered && !is_read) continue;
         const StoreTime not_before = head.entry.message->not_before;

@@ -102,6 +102,8 @@ constexpr std::array kAll{
                  "a box or target runs more at once than it may"},
     MutationInfo{M::rate_ignored, "rate_ignored", "L2",
                  "a target starts more a second than it may"},
+    MutationInfo{M::forget_unheard, "forget_unheard", "I11",
+                 "a target is forgotten, and its owners are not told"},
     MutationInfo{M::pause_ignored, "pause_ignored", "L3", "a paused box goes on"},
     MutationInfo{M::halt_as_advance, "halt_as_advance", "I10", "a halted lane goes on"},
     MutationInfo{M::chain_ignored, "chain_ignored", "C2",

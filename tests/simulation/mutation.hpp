@@ -67,6 +67,7 @@ enum class Mutation : std::uint8_t {
     concurrency_ignored,
     rate_ignored,
     pause_ignored,
+    forget_unheard,
     chain_ignored,
     dies_one_early,
     done_before_handler,

@@ -84,6 +84,18 @@ BoxPlan draw_box(Dice& dice, std::size_t index, bool is_rolling) {
     return box;
 }
 
+/// A target that the new version does without.
+void retire_targets(std::uint64_t seed, Plan& plan) {
+    Dice dice{seed, 11};
+    for (BoxPlan& box : plan.boxes) {
+        if (dice.chance(0.5)) continue;
+        TargetPlan retired{.options = draw_target_options(dice), .is_retired = true};
+        retired.target = {.box = box.name, .key = "retired"};
+        if (dice.chance(0.3)) retired.target.matcher.type = dice.pick(box.types);
+        box.targets.push_back(std::move(retired));
+    }
+}
+
 FaultPlan draw_faults(Dice& dice) {
     FaultPlan faults;
     faults.error_before = rate(dice, 0.5, 0.002, 0.1);
@@ -206,7 +218,7 @@ void sharpen(Dice& dice, Plan& plan) {
 Plan draw_plan(std::uint64_t seed) {
     Dice dice{seed, 1};
     Plan plan{.seed = seed};
-    plan.instances = static_cast<std::uint32_t>(dice.between(2, 4));
+    plan.instances = static_cast<std::uint32_t>(dice.between(2, 5));
     plan.has_guest = dice.chance(0.2);
     plan.is_rolling = dice.chance(0.3);
     plan.messages = static_cast<std::uint32_t>(dice.chance(0.7) ? dice.between(20, 120)
@@ -225,6 +237,7 @@ Plan draw_plan(std::uint64_t seed) {
                       .skip = rate(dice, 0.4, 0.05, 1.0),
                       .pause = rate(dice, 0.2, 0.02, 0.1)};
     plan.engine = draw_engine(dice);
+    if (plan.is_rolling) retire_targets(seed, plan);
     Dice sharp{seed, 9};
     sharpen(sharp, plan);
     // Bodies that make the window too small for what is open.
@@ -233,12 +246,26 @@ Plan draw_plan(std::uint64_t seed) {
     return plan;
 }
 
+namespace {
+
+bool has_target(const TargetPlan& target, bool is_new_version) {
+    return is_new_version ? !target.is_retired : !target.is_late;
+}
+
+}  // namespace
+
+std::uint32_t planned_target(const BoxPlan& box, bool is_new_version, std::uint32_t local) {
+    std::uint32_t index = 0;
+    while (!has_target(box.targets[index], is_new_version) || local-- > 0) ++index;
+    return index;
+}
+
 engine::Config config_of(const Plan& plan, bool is_new_version) {
     engine::Config config{.options = plan.engine};
     for (const BoxPlan& box : plan.boxes) {
         engine::LocalBox local{.name = box.name, .options = box.options};
         for (const TargetPlan& target : box.targets) {
-            if (is_new_version || !target.is_late) {
+            if (has_target(target, is_new_version)) {
                 local.targets.push_back({.target = target.target, .options = target.options});
             }
         }

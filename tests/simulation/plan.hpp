@@ -16,6 +16,8 @@ struct TargetPlan {
     TargetOptions options{};
     /// Only instances of the new version have it.
     bool is_late = false;
+    /// Only instances of the old version have it; an operator forgets it when they are gone.
+    bool is_retired = false;
 };
 
 struct BoxPlan {
@@ -93,5 +95,7 @@ struct Plan {
 Plan draw_plan(std::uint64_t seed);
 /// What an instance of that version is configured with.
 engine::Config config_of(const Plan& plan, bool is_new_version);
+/// Which of the box's targets such an instance means by its number `local`.
+std::uint32_t planned_target(const BoxPlan& box, bool is_new_version, std::uint32_t local);
 
 }  // namespace waybill::sim

@@ -143,6 +143,13 @@ void SimStore::declare(std::span<const BoxDeclaration> boxes, std::span<const Ta
     if (is_changed) ++db_.registry_version;
 }
 
+bool SimStore::forget_target(const std::string& box, const std::string& key) {
+    const auto forgotten =
+        std::erase_if(db_.registry, [&](const Target& t) { return t.box == box && t.key == key; });
+    if (!is(Mutation::forget_unheard)) db_.registry_version += forgotten;
+    return forgotten > 0;
+}
+
 bool SimStore::requeue(const Uuid& message, const std::string& target) {
     const auto found = db_.dead.find({message, target});
     if (found == db_.dead.end()) return false;

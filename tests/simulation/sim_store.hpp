@@ -104,6 +104,7 @@ public:
     Duration inline_waits_until(const InlineRequest& request) const;
     InlineResult::Record commit_inline(const InlineRequest& request);
 
+    bool forget_target(const std::string& box, const std::string& key);
     bool requeue(const Uuid& message, const std::string& target);
     bool discard(const Uuid& message, const std::string& target);
     bool command(const Command& command);

@@ -113,6 +113,19 @@ void World::end_faults() {
     }
 }
 
+/// Once nobody is left who has them; again when a call that was on its way for long declares one.
+void World::forget_retired() {
+    const bool any_old = std::any_of(processes_.begin(), processes_.end(),
+                                     [](const auto& p) { return p->up && !p->runs_new_version; });
+    if (faults_on_ || any_old) return;
+    for (const BoxPlan& box : plan_.boxes) {
+        for (const TargetPlan& target : box.targets) {
+            if (!target.is_retired || !store_.forget_target(box.name, target.target.key)) continue;
+            checker_.note("forget", -1, no_message, 0, box.name + "/" + target.target.key);
+        }
+    }
+}
+
 /// I11: everything that can end has ended within a virtual hour.
 void World::wait_for_quiet() {
     const Duration until = std::max(now_, plan_.publish_for) + minutes{60};
@@ -173,6 +186,7 @@ void World::watch() {
             }
         }
     }
+    forget_retired();
     store_.expire_open(seconds{20});
     after(milliseconds{500}, [this] { watch(); });
 }

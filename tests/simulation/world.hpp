@@ -42,6 +42,8 @@ struct Process {
     ProcessNumber number = 0;
     bool is_guest = false;
     bool is_new_version = true;
+    /// The version of this life.
+    bool runs_new_version = true;
     /// Grows with each start: what belongs to an earlier life is dropped.
     std::uint64_t life = 0;
     bool up = false;
@@ -121,6 +123,7 @@ private:
     bool step();
     void run_until(Duration when);
     void end_faults();
+    void forget_retired();
     void wait_for_quiet();
     void stop_all();
     void watch();

@@ -27,6 +27,7 @@ void World::start(Process& process) {
     process.paused = false;
     process.stopping = false;
     process.started = now_;
+    process.runs_new_version = process.is_new_version;
     process.reconnected = false;
     process.flight.reset();
     process.tick_pending = false;
@@ -137,6 +138,7 @@ void World::pump(Process& process) {
         if (commands.beat) send_beat(process, std::move(*commands.beat));
         if (commands.channel) send_call(process, std::move(*commands.channel));
         for (engine::Run& run : commands.runs) {
+            run.target = planned_target(plan_.boxes[run.box], process.runs_new_version, run.target);
             if (process.life == life) begin_run(process, std::move(run));
         }
         for (const engine::RunId id : commands.cancels) cancel_run(process, id);

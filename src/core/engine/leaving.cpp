@@ -72,10 +72,27 @@ void Machine::retire(Work& work) {
     }
 }
 
+/// A row of which nothing was left to do when it was read goes, and may have been the blocked head of
+/// any chain.
+void Machine::free_lanes(Work& work) {
+    Partition& partition = *work.partition;
+    if (work.lane_hash == 0 || partition.dropping) {
+        return;
+    }
+    for (std::uint32_t chain = 0; chain < partition.cursors.size(); ++chain) {
+        const std::uint64_t key = lane_key(work.lane_hash, chain);
+        lift_block(partition, key, work.sequence);
+        settle_lane(partition, key, chain, work.message->lane);
+    }
+}
+
 void Machine::remove(Work& work) {
     Partition& partition = *work.partition;
     for (const std::uint32_t chain : chains_of(work.deliveries)) {
         detach(work, chain);
+    }
+    if (work.deliveries.empty()) {
+        free_lanes(work);
     }
     if (work.collapses) {
         const auto found = partition.youngest.find(collapse_hash(*work.message));

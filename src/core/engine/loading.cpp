@@ -274,6 +274,9 @@ Work& Machine::make_work(Partition& partition, Entry& entry, std::vector<Deliver
     work.lane_hash = lane_hash;
     work.collapses = !work.message->collapse_key.empty();
     work.tenanted = !work.message->tenant.empty();
+    // Also by a target that was forgotten since.
+    work.begun = std::ranges::any_of(
+        entry.progress, [](const Progress& p) { return p.state == Progress::State::done; });
     work.bytes = bytes_of(work);
     work.entered = work.message->not_before <= store_now();
     window_used_ += work.bytes;

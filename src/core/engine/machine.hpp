@@ -133,6 +133,7 @@ private:
     void detach(Work& work, std::uint32_t chain);
     void collapse_older(Work& work);
     void retire(Work& work);
+    void free_lanes(Work& work);
     void remove(Work& work);
     bool is_known(const Partition& partition, const Entry& entry) const;
     void reroute(Work& work);

@@ -71,7 +71,7 @@ struct Work {
     bool tenanted = false;    ///< its message has a tenant
     bool missing = false;     ///< the store has lost its message
     bool unparking = false;   ///< it was parked, and the store says so until this is settled
-    bool begun = false;       ///< an inline run of it may have committed: too late to collapse
+    bool begun = false;       ///< some of it is done, or an inline run may be: too late to collapse
     bool unstorable = false;  ///< its texts could not be stored and are left out
     std::uint32_t inline_running = 0;  ///< other outcomes of it wait meanwhile
     MessagePtr message{};
