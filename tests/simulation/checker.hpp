@@ -43,6 +43,8 @@ public:
     void on_cancel_asked(const Uuid& message) { cancelled_.insert(message); }
     void on_skip_asked(const Uuid& message) { skipped_.insert(message); }
     void on_requeued(const DeadKey& key);
+    /// What was open for it counts no longer, also if it is registered again.
+    void on_forgotten(const std::string& box, const std::string& key);
     void note(const char* what, ProcessNumber process = -1, MessageNumber message = no_message,
               Sequence sequence = 0, std::string text = {});
 
@@ -183,6 +185,7 @@ private:
     std::set<Uuid> cancelled_{};
     std::set<Uuid> skipped_{};
     std::set<DeadKey> letters_{};
+    std::set<std::pair<std::string, std::string>> forgotten_{};
     /// When a row that was parked got its place in its lane.
     std::map<std::pair<PartitionId, Sequence>, Duration> unparked_{};
     /// What each incarnation had in flight when it ended.

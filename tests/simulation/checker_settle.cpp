@@ -184,6 +184,7 @@ void Checker::check_finish(const Settlement& item, const Entry& entry) {
         const auto facts = deliveries_.find({number, target->key});
         const bool is_done = facts != deliveries_.end() && facts->second.done;
         if (was_terminal || is_done || find_letter(item, target->key) != nullptr) continue;
+        if (forgotten_.contains({target->box, target->key})) continue;
         fail("I2", "it was finished, and " + target->key + " has not ended", number);
     }
     const Unmatched unmatched = box_plan(entry.message->box).options.unmatched;
@@ -239,6 +240,11 @@ void Checker::on_requeued(const DeadKey& key) {
         }
     }
     fail("I2", "the requeued delivery of " + key.second + " is nowhere", number_of(key.first));
+}
+
+void Checker::on_forgotten(const std::string& box, const std::string& key) {
+    forgotten_.emplace(box, key);
+    note("forget", -1, no_message, 0, box + "/" + key);
 }
 
 void Checker::on_dead_removed(const DeadKey& key) {

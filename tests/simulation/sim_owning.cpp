@@ -27,7 +27,7 @@ Duration SimStore::free_at(PartitionId partition, bool exclusive) const {
     const Duration until = exclusive
                                ? std::max(lock->second.exclusive_until, lock->second.shared_until)
                                : lock->second.exclusive_until;
-    return until > now_ ? until : Duration{};
+    return until >= now_ ? until : Duration{};  // its holder may end in this very moment
 }
 
 PartitionState SimStore::describe(const PartitionRow& row) const {
@@ -45,7 +45,7 @@ PartitionState SimStore::describe(const PartitionRow& row) const {
 
 Duration SimStore::beat_waits_until(const Uuid& incarnation) const {
     const auto lock = liveness_.find(incarnation);
-    return lock != liveness_.end() && lock->second > now_ ? lock->second : Duration{};
+    return lock != liveness_.end() && lock->second >= now_ ? lock->second : Duration{};
 }
 
 BeatReply SimStore::beat(const InstanceState& state) {

@@ -67,7 +67,7 @@ public:
     void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets);
     /// A settle that judged by the registry holds it until its commit.
     Duration declare_waits_until() const {
-        return registry_held_ > now_ ? registry_held_ : Duration{};
+        return registry_held_ >= now_ ? registry_held_ : Duration{};
     }
 
     /// Zero or the moment the row is free.

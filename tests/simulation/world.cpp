@@ -121,7 +121,7 @@ void World::forget_retired() {
     for (const BoxPlan& box : plan_.boxes) {
         for (const TargetPlan& target : box.targets) {
             if (!target.is_retired || !store_.forget_target(box.name, target.target.key)) continue;
-            checker_.note("forget", -1, no_message, 0, box.name + "/" + target.target.key);
+            checker_.on_forgotten(box.name, target.target.key);
         }
     }
 }

@@ -33,7 +33,8 @@ Loaded Machine::load(Partition& partition, Entry& entry, Via via, std::uint32_t 
     const std::uint64_t lane_hash = lane_hash_of(box, *entry.message);
     const bool far = work == nullptr && via != Via::forced && via != Via::lanes &&
                      comes_back(box, entry, routed_);
-    const bool entered = entry.message->not_before <= store_now();
+    // What has entered stays in, also when the store's clock steps back.
+    const bool entered = work != nullptr ? work->entered : entry.message->not_before <= store_now();
     const bool holds_lane = lane_hash != 0 && entered && box.box->options.lanes == Lanes::strict;
     std::vector<std::uint32_t>& wanted = wanted_;
     wanted.clear();
