@@ -1,9 +1,9 @@
 #include "intake/identity.hpp"
 
 #include "core/sha256.hpp"
-#include "core/signing/encoding.hpp"
 #include "core/text.hpp"
 #include "waybill/message_check.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::intake {
 namespace {

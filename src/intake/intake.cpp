@@ -6,14 +6,13 @@
 #include <variant>
 
 #include "core/sha256.hpp"
-#include "core/signing/encoding.hpp"
-#include "core/signing/hmac.hpp"
 #include "core/text.hpp"
 #include "intake/answers.hpp"
 #include "intake/identity.hpp"
 #include "intake/seen_bodies.hpp"
 #include "intake/sources.hpp"
 #include "waybill/message_check.hpp"
+#include "waybill/signing.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill {

@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/signing/encoding.hpp"
-#include "core/signing/hmac.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::providers {
 namespace {

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "core/signing/encoding.hpp"
-#include "core/signing/hmac.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::providers {
 namespace {

@@ -89,7 +89,7 @@ std::optional<std::string> Reading::find_all(std::string_view places) {
         if (!found || found->empty()) return std::nullopt;
         all += (all.empty() ? "" : ".") + *found;
     }
-    return all;
+    return all.empty() ? std::nullopt : std::optional{all};
 }
 
 std::optional<std::string> Reading::find_one(std::string_view place) {

@@ -1,11 +1,11 @@
 #include <string>
 #include <utility>
 
-#include "core/signing/encoding.hpp"
 #include "providers/catalogue_provider.hpp"
 #include "providers/key.hpp"
 #include "providers/timestamp.hpp"
 #include "waybill/providers.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::providers {
 namespace {

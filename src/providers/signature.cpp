@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/signing/encoding.hpp"
 #include "providers/timestamp.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::providers {
 namespace {

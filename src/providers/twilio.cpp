@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/sha256.hpp"
-#include "core/signing/encoding.hpp"
 #include "providers/catalogue.hpp"
 #include "providers/signed_string.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::providers {
 namespace {

@@ -1,8 +1,8 @@
 #include "server/admin_json.hpp"
 
-#include "core/signing/encoding.hpp"
 #include "core/text.hpp"
 #include "server/log.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::server {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include "core/signing/hmac.hpp"
 #include "server/admin.hpp"
 #include "server/desk.hpp"
 #include "server/generation.hpp"
@@ -14,6 +13,7 @@
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/json.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::server {
 namespace {

@@ -10,7 +10,7 @@
 #include <openssl/rand.h>
 #include <unistd.h>
 
-#include "core/signing/encoding.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::server {
 

@@ -1,11 +1,11 @@
+#include "waybill/signing.hpp"
+
 #include <array>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/signing/encoding.hpp"
-#include "core/signing/hmac.hpp"
 #include "core/signing/public_key.hpp"
 
 namespace waybill::signing {

@@ -1,7 +1,7 @@
-#include "core/signing/encoding.hpp"
-
 #include <array>
 #include <cstdint>
+
+#include "waybill/signing.hpp"
 
 namespace waybill::signing {
 namespace {

@@ -1,5 +1,3 @@
-#include "core/signing/hmac.hpp"
-
 #include <array>
 #include <memory>
 
@@ -9,6 +7,7 @@
 #include <openssl/params.h>
 
 #include "core/assert.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::signing {
 namespace {

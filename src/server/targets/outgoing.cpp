@@ -3,10 +3,9 @@
 #include <array>
 #include <charconv>
 
-#include "core/signing/encoding.hpp"
-#include "core/signing/hmac.hpp"
 #include "core/text.hpp"
 #include "server/version.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::server {
 namespace {
