@@ -55,6 +55,7 @@ public:
         if (at == std::string::npos) throw std::runtime_error("it does not listen: " + line);
         return static_cast<std::uint16_t>(std::stoi(line.substr(at + 17)));
     }
+    pid_t pid() const { return pid_; }
     void signal(int number) { ::kill(pid_, number); }
     /// The exit code; -1 when a signal ended it.
     int end(int number) {

@@ -29,6 +29,15 @@ std::string real_text(double value) {
     return error == std::errc{} ? std::string{buffer, end} : "?";
 }
 
+/// A name as TOML writes it in a dotted key.
+std::string key_text(const std::string& name) {
+    const bool bare = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               c == '-' || c == '_';
+    });
+    return bare ? name : quoted(name);
+}
+
 template <class Values, class Text>
 std::string list_text(const Values& values, Text text) {
     std::string list = "[";
@@ -39,8 +48,16 @@ std::string list_text(const Values& values, Text text) {
 }  // namespace
 
 std::string quoted(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
     std::string result = "\"";
     for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f) {
+            result += "\\u00";
+            result += kDigits[byte >> 4];
+            result += kDigits[byte & 15U];
+            continue;
+        }
         if (c == '"' || c == '\\') result += '\\';
         result += c;
     }
@@ -335,7 +352,7 @@ std::vector<std::pair<std::string, Section>> Section::named(const std::string& k
     }
     for (const auto& [name, member] : node->members) {
         all.emplace_back(name, Section{*reading_, &member, path_of(key) + "." + name, true,
-                                       shown_ + key + "." + name + "."});
+                                       shown_ + key + "." + key_text(name) + "."});
     }
     return all;
 }
