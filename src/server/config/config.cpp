@@ -74,6 +74,7 @@ void read_source(Section section, Source& source) {
     section.text("box", source.box);
     section.text("path", source.path);
     section.text("public_url", source.public_url);
+    section.text("webhook_id", source.webhook_id);
     section.secret("verify_token", source.verify_token);
     section.text("event_type", source.event_type);
     section.text("event_id", source.event_id);

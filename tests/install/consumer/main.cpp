@@ -3,8 +3,10 @@
 #include <atomic>
 #include <string>
 
+#include <waybill/intake.hpp>
 #include <waybill/json.hpp>
 #include <waybill/memory.hpp>
+#include <waybill/providers.hpp>
 #include <waybill/sqlite.hpp>
 #include <waybill/testkit.hpp>
 #include <waybill/waybill.hpp>
@@ -38,8 +40,20 @@ bool can_be_tested() {
     return kit.run_until_done(id) == waybill::Filter::State::done && calls == 2;
 }
 
+/// Without a server, and every provider as it should be.
+bool takes_webhooks() {
+    waybill::Waybill app{{.store = waybill::memory::open()}};
+    app.inbox("inbox");
+    waybill::Intake intake{app, {{.name = "local", .provider = "none"}}};
+    const waybill::HttpRequest request{.method = "POST",
+                                       .target = "/webhooks/local",
+                                       .body = R"({"type":"t"})",
+                                       .remote_address = "127.0.0.1"};
+    return intake.handle(request).status == 202 && waybill::providers::self_test().empty();
+}
+
 int main(int, char** argv) {
     const bool in_memory = handles_one_message(waybill::memory::open());
     const bool in_a_file = handles_one_message(waybill::sqlite::open(std::string{argv[0]} + ".db"));
-    return in_memory && in_a_file && can_be_tested() ? 0 : 1;
+    return in_memory && in_a_file && can_be_tested() && takes_webhooks() ? 0 : 1;
 }
