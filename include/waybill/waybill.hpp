@@ -244,9 +244,12 @@ public:
     DeadLetters dead_letters();
 
     Status status();
+    /// As a start would, it makes what the store lacks (Settings::migrate). A store that cannot be
+    /// reached is an answer, not an error.
     Health health(const HealthLimits& limits = {});
 
-    /// People's questions and orders. Throws ConfigError when the store cannot.
+    /// People's questions and orders. As a start would, it makes what the store lacks. Throws
+    /// ConfigError when the store cannot.
     Catalogue& catalogue();
     Upkeep& upkeep();
 

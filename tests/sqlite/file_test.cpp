@@ -69,6 +69,33 @@ TEST_F(SqliteFile, AMessageWhoseRowIsGoneIsADeadLetterAndHoldsNobodyUp) {
     EXPECT_EQ(letters[0].letter.reason, "the message's row is missing");
 }
 
+TEST_F(SqliteFile, AFreshFileAnswersQuestionsBeforeAnythingWasStarted) {
+    Waybill app{{.store = sqlite::open(path)}};
+    app.inbox("orders").on("*", "note", [](const Message&) {});
+
+    const Health health = app.health();
+    EXPECT_TRUE(health.store.reachable) << health.store.text;
+    EXPECT_EQ(app.catalogue().count({}), 0U);
+    EXPECT_EQ(app.catalogue().targets().size(), 1U);
+    EXPECT_THAT(app.dead_letters().list().items, IsEmpty());
+}
+
+TEST_F(SqliteFile, WhoDescribesNothingMayLookAtAFreshFile) {
+    Waybill catalogue_first{{.store = sqlite::open(path)}};
+    EXPECT_EQ(catalogue_first.catalogue().count({}), 0U);
+
+    Waybill health_first{{.store = sqlite::open(folder.file("other.db"))}};
+    EXPECT_TRUE(health_first.health().store.reachable);
+}
+
+TEST_F(SqliteFile, WhoDoesNotWantMigrationsIsToldToRunThem) {
+    Waybill app{{.store = sqlite::open(path), .migrate = false}};
+
+    const Health health = app.health();
+    EXPECT_FALSE(health.store.reachable);
+    EXPECT_THAT(health.store.text, HasSubstr("migrate"));
+}
+
 TEST_F(SqliteFile, ASequenceIsNotIssuedAgainAfterARestart) {
     Sequence newest = 0;
     {

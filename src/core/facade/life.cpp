@@ -26,6 +26,15 @@ void Waybill::Parts::declare_once() {
     declared.store(true, std::memory_order_release);
 }
 
+void Waybill::Parts::make_askable() {
+    if (!boxes.empty()) return declare_once();
+    // Whoever only looks describes nothing.
+    if (migrated.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock{life_mutex};
+    if (settings.migrate && settings.store.upkeep()) settings.store.upkeep()->migrate();
+    migrated.store(true, std::memory_order_release);
+}
+
 std::vector<BoxDeclaration> Waybill::Parts::declarations() const {
     std::vector<BoxDeclaration> all;
     for (const RegisteredBox& box : boxes) all.push_back({box.name, box.options});

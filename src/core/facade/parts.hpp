@@ -84,6 +84,8 @@ struct Waybill::Parts {
     const std::shared_ptr<WakeRelay> wakes = std::make_shared<WakeRelay>();
     /// The store knows the boxes and targets as they are now.
     std::atomic<bool> declared{false};
+    /// The store has its tables, as far as that is ours to do.
+    std::atomic<bool> migrated{false};
 
     std::mutex life_mutex;   ///< held while starting, stopping or declaring: one at a time
     std::mutex shell_mutex;  ///< guards the two below; never held for long
@@ -100,6 +102,8 @@ struct Waybill::Parts {
 
     Append prepare(Message message);
     void declare_once();
+    /// Before somebody asks about what is stored: there may be no tables yet.
+    void make_askable();
 
     Problems problems() const;
     engine::Config config(bool guest = false) const;

@@ -134,6 +134,7 @@ Status Waybill::status() {
 Health Waybill::health(const HealthLimits& limits) {
     StoreHealth store{.reachable = true};
     try {
+        parts_->make_askable();
         if (parts_->settings.store.upkeep()) store = upkeep().health();
     } catch (const StoreError& error) {
         store = {.reachable = false, .text = error.what()};
@@ -153,8 +154,12 @@ Health Waybill::health(const HealthLimits& limits) {
 }
 
 Catalogue& Waybill::catalogue() {
-    if (Catalogue* catalogue = parts_->settings.store.catalogue()) return *catalogue;
-    throw ConfigError{{"this store has no catalogue; browse it with its own tools"}};
+    Catalogue* catalogue = parts_->settings.store.catalogue();
+    if (catalogue == nullptr) {
+        throw ConfigError{{"this store has no catalogue; browse it with its own tools"}};
+    }
+    parts_->make_askable();
+    return *catalogue;
 }
 
 Upkeep& Waybill::upkeep() {
