@@ -7,7 +7,7 @@
 #include "server/store_access.hpp"
 #include "server/token.hpp"
 #include "transport/http_out/http_out.hpp"
-#include "waybill/store.hpp"
+#include "waybill/waybill.hpp"
 
 namespace waybill::cli {
 
@@ -15,26 +15,32 @@ struct OperatorDesk::Direct {
     explicit Direct(const server::Config& config)
         : access(server::open_store(config.store, config.relaxed_durability)),
           store(access->connect()),
-          admin(*store.catalogue(), *store.upkeep(),
-                [this](const std::string& path) { access->backup(path); }) {
+          app({.store = access->connect(), .relaxed_durability = config.relaxed_durability}),
+          admin(
+              *store.catalogue(), *store.upkeep(),
+              [this](const std::string& path) { access->backup(path); },
+              [this](Message message) { return app.append(std::move(message)); }) {
         store.upkeep()->migrate();
+        for (const server::BoxConfig& box : config.boxes) app.box(box.name, box.options);
     }
 
     std::unique_ptr<server::StoreAccess> access;
     StoreHandle store;
+    /// Only appends.
+    Waybill app;
     server::Admin admin;
 };
 
 OperatorDesk::~OperatorDesk() = default;
 
-OperatorDesk::OperatorDesk(const Globals& globals) {
+OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
     const server::Config config = load(globals).config;
     const std::string file = server::file_of(config.store);
     if (file.empty()) {
         throw std::runtime_error("store " + config.store +
                                  " belongs to its server alone; nothing can be asked from outside");
     }
-    if (!std::filesystem::exists(file)) {
+    if (!may_create && !std::filesystem::exists(file)) {
         throw std::runtime_error("there is no store " + file +
                                  "; start `waybill serve` once, or name another with --store");
     }

@@ -15,7 +15,8 @@ namespace waybill::cli {
 /// Errors: std::runtime_error with what to do.
 class OperatorDesk {
 public:
-    explicit OperatorDesk(const Globals& globals);
+    /// `may_create`: a store that is not there yet is made.
+    explicit OperatorDesk(const Globals& globals, bool may_create = false);
     ~OperatorDesk();
     OperatorDesk(const OperatorDesk&) = delete;
     OperatorDesk& operator=(const OperatorDesk&) = delete;

@@ -1,13 +1,14 @@
 #include <iostream>
 
 #include "cli/command.hpp"
-#include "server/admin_query.hpp"
+#include "cli/operator_desk.hpp"
 #include "server/config/units.hpp"
 #include "server/generation.hpp"
 #include "server/store_access.hpp"
+#include "waybill/signing.hpp"
 #include "waybill/system.hpp"
 
-/// Commands that open the store themselves.
+/// Commands that write or work.
 namespace waybill::cli {
 namespace {
 
@@ -24,27 +25,22 @@ int migrate(const Arguments& arguments, const Globals& globals) {
 }
 
 int publish(const Arguments& arguments, const Globals& globals) {
-    const server::Config config = load(globals).config;
-    const auto access = server::open_store(config.store, config.relaxed_durability);
-    Waybill app{{.store = access->connect(), .relaxed_durability = config.relaxed_durability}};
-    const std::string box = arguments.value("box", "outbox");
-    bool described = false;
-    for (const server::BoxConfig& one : config.boxes) {
-        app.box(one.name, one.options);
-        described = described || one.name == box;
-    }
-    if (!described) app.outbox(box);
-    Message message{.box = box, .type = arguments.required("type")};
-    message.body = arguments.has("body") ? read_input(arguments.value("body")) : std::string{};
-    message.content_type = "application/json";
-    message.tenant = arguments.value("tenant");
-    message.lane = arguments.value("lane");
-    message.dedup_key = arguments.value("dedup");
-    if (arguments.has("at")) message.not_before = server::parse_time(arguments.value("at"));
-    const AppendResult result = app.append(std::move(message));
-    const bool fresh = result.status == AppendResult::Status::fresh;
-    std::cout << to_string(result.id) << (fresh ? " accepted" : " duplicate") << "\n";
-    return result.status == AppendResult::Status::unknown ? 1 : 0;
+    json::Object order{{"type", arguments.required("type")},
+                       {"box", arguments.value("box", "outbox")}};
+    const std::string body =
+        arguments.has("body") ? read_input(arguments.value("body")) : std::string{};
+    order.emplace_back("body_base64", signing::to_base64(body));
+    const auto add = [&](const char* option, const char* member) {
+        if (arguments.has(option)) order.emplace_back(member, arguments.value(option));
+    };
+    add("tenant", "tenant");
+    add("lane", "lane");
+    add("dedup", "dedup_key");
+    add("at", "not_before");
+    const json::Value answer = OperatorDesk{globals, true}.post("/v1/messages", order);
+    std::cout << answer.find("id")->as_string() << " " << answer.find("status")->as_string()
+              << "\n";
+    return 0;
 }
 
 int run_once(const Arguments& arguments, const Globals& globals) {
@@ -74,7 +70,7 @@ Command migrate_command() {
 
 Command publish_command() {
     return {.name = "publish",
-            .summary = "Appends one message to an outbox; the store must not be open in a server",
+            .summary = "Appends one message to an outbox",
             .usage = "publish --type T [--body FILE|-] [OPTIONS]",
             .options = {{"type", "T", "the message's type"},
                         {"body", "FILE", "its body, - for standard input"},

@@ -66,6 +66,7 @@ HttpResponse Admin::route(const HttpRequest& request) {
     const bool get = request.method == "GET";
     const bool post = request.method == "POST";
     if (get && path == "/v1/messages") return messages(request);
+    if (post && path == "/v1/messages") return publish(request, append_);
     if (get && path == "/v1/dead") return dead(request);
     if (post && path == "/v1/dead/requeue") return operate(request, true);
     if (post && path == "/v1/dead/discard") return operate(request, false);

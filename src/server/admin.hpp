@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "server/admin_publish.hpp"
 #include "waybill/catalogue.hpp"
 #include "waybill/http.hpp"
 #include "waybill/upkeep.hpp"
@@ -21,8 +22,11 @@ public:
     /// Copies the store to a file.
     using Backup = std::function<void(const std::string& path)>;
 
-    Admin(Catalogue& catalogue, Upkeep& upkeep, Backup backup)
-        : catalogue_(catalogue), upkeep_(upkeep), backup_(std::move(backup)) {}
+    Admin(Catalogue& catalogue, Upkeep& upkeep, Backup backup, AppendMessage append)
+        : catalogue_(catalogue),
+          upkeep_(upkeep),
+          backup_(std::move(backup)),
+          append_(std::move(append)) {}
 
     HttpResponse handle(const HttpRequest& request);
 
@@ -43,6 +47,7 @@ private:
     Catalogue& catalogue_;
     Upkeep& upkeep_;
     Backup backup_;
+    AppendMessage append_;
 };
 
 /// {"error":{"code","message"}}

@@ -73,8 +73,14 @@ Server::Parts::Parts(Config given, Log& its_log)
       config(std::move(given)),
       store(open_store(config.store, config.relaxed_durability)),
       desk_store(store->connect()),
-      admin(*desk_store.catalogue(), *desk_store.upkeep(),
-            [this](const std::string& path) { store->backup(path); }),
+      admin(
+          *desk_store.catalogue(), *desk_store.upkeep(),
+          [this](const std::string& path) { store->backup(path); },
+          [this](Message message) {
+              const std::shared_lock lock{mutex};
+              if (!generation) throw Overloaded{"the server is stopping"};
+              return generation->app.append(std::move(message));
+          }),
       generation(std::make_unique<Generation>(config, *store, out, log)) {
     generation->app.start();
     door = std::make_unique<http_in::HttpIn>(

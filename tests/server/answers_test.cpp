@@ -167,6 +167,31 @@ TEST_F(Answers, OperatorsMistakesAreExplained) {
     EXPECT_EQ(server_.operate("DELETE", "/v1/messages")->status, 404);
 }
 
+TEST(Publish, AMessageIsAppendedOnceAndASecondBodyUnderItsKeyIsAConflict) {
+    server::Config config;
+    config.boxes = {{.name = "inbox"}, {.name = "outbox"}};
+    ServerUnderTest server{config};
+    const auto publish = [&](const std::string& order) {
+        return *server.operate("POST", "/v1/messages", order);
+    };
+    const std::string order =
+        R"({"type":"order.placed","body":{"n":1},"dedup_key":"k","lane":"7"})";
+
+    const HttpAnswer first = publish(order);
+    const HttpAnswer again = publish(order);
+    const HttpAnswer other = publish(R"({"type":"order.placed","body":"x","dedup_key":"k"})");
+
+    EXPECT_EQ(first.status, 202) << first.body;
+    EXPECT_EQ(again.status, 200) << again.body;
+    EXPECT_EQ(other.status, 409) << other.body;
+    EXPECT_EQ(publish(R"({"type":"a","bdy":"x"})").status, 400) << "a member nobody knows";
+    EXPECT_EQ(publish(R"({"body":"x"})").status, 400) << "no type";
+    EXPECT_EQ(publish(R"({"type":"a","box":"none"})").status, 400) << "no such box";
+    EXPECT_EQ(publish(R"({"type":"a","body_base64":"?"})").status, 400);
+    EXPECT_EQ(publish("[]").status, 400);
+    EXPECT_THAT(server.operate("GET", "/v1/messages?box=outbox")->body, HasSubstr(R"("lane":"7")"));
+}
+
 TEST_F(Answers, AReloadTakesOverAtOnceAndABrokenOneChangesNothing) {
     const Source fresh = source_named("github", "github");
     const std::string request =

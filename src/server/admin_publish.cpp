@@ -1,0 +1,118 @@
+#include "server/admin_publish.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "server/admin.hpp"
+#include "server/admin_query.hpp"
+#include "server/config/units.hpp"
+#include "waybill/append.hpp"
+#include "waybill/json.hpp"
+#include "waybill/signing.hpp"
+
+namespace waybill::server {
+namespace {
+
+using json::Value;
+
+constexpr std::array<const char*, 12> kMembers{
+    "type", "body", "body_base64", "box",          "content_type",   "tenant",
+    "user", "lane", "dedup_key",   "collapse_key", "correlation_id", "attributes"};
+
+void refuse_unknown(const Value& order) {
+    std::vector<std::string> known{kMembers.begin(), kMembers.end()};
+    known.emplace_back("not_before");
+    for (const auto& [name, value] : order.as_object()) {
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        const std::string close = nearest(name, known);
+        throw json::ReadError{
+            "is not known" + (close.empty() ? "" : "; did you mean " + close + "?"), name};
+    }
+}
+
+void read(const Value& order, std::string_view name, std::string& field) {
+    const Value* const value = order.find(name);
+    if (value != nullptr) field = value->as_string();
+}
+
+std::string body_of(const Value& order) {
+    if (const Value* const encoded = order.find("body_base64")) {
+        const auto bytes = signing::from_base64(encoded->as_string());
+        if (!bytes) throw json::ReadError{"is not base64", "body_base64"};
+        return *bytes;
+    }
+    const Value* const body = order.find("body");
+    if (body == nullptr) return {};
+    // A text is the body itself; anything else is a document.
+    return body->visit([&](const auto& inner) -> std::string {
+        if constexpr (std::is_same_v<std::decay_t<decltype(inner)>, std::string>) {
+            return inner;
+        } else {
+            return json::to_text(*body);
+        }
+    });
+}
+
+Message message_of(const HttpRequest& request) {
+    const Value order = json::parse(request.body);
+    refuse_unknown(order);
+    Message message{.box = "outbox"};
+    read(order, "type", message.type);
+    read(order, "box", message.box);
+    message.content_type = "application/json";
+    read(order, "content_type", message.content_type);
+    read(order, "tenant", message.tenant);
+    read(order, "user", message.user);
+    read(order, "lane", message.lane);
+    read(order, "dedup_key", message.dedup_key);
+    read(order, "collapse_key", message.collapse_key);
+    read(order, "correlation_id", message.correlation_id);
+    if (const Value* const not_before = order.find("not_before")) {
+        message.not_before = parse_time(not_before->as_string());
+    }
+    if (const Value* const attributes = order.find("attributes")) {
+        for (const auto& [name, value] : attributes->as_object()) {
+            message.attributes[name] = value.as_string();
+        }
+    }
+    if (const std::string* const key = request.headers.find("Idempotency-Key")) {
+        message.dedup_key = *key;
+    }
+    message.body = body_of(order);
+    return message;
+}
+
+HttpResponse answer(unsigned status, const AppendResult& result, const char* word) {
+    return {.status = status,
+            .headers = {{"Content-Type", "application/json"}},
+            .body = json::to_text(json::Object{{"id", to_string(result.id)}, {"status", word}})};
+}
+
+}  // namespace
+
+HttpResponse publish(const HttpRequest& request, const AppendMessage& append) {
+    try {
+        const AppendResult result = append(message_of(request));
+        switch (result.status) {
+            case AppendResult::Status::fresh: return answer(202, result, "accepted");
+            case AppendResult::Status::duplicate: return answer(200, result, "duplicate");
+            case AppendResult::Status::conflict:
+                return error_response(
+                    409, "conflict", "this key was used for another body: " + to_string(result.id));
+            case AppendResult::Status::unknown: break;
+        }
+        HttpResponse unknown = error_response(503, "outcome-unknown", "send it again");
+        unknown.headers.add("Retry-After", "5");
+        return unknown;
+    } catch (const InvalidMessage& problem) {
+        return error_response(400, "bad-message", problem.what());
+    } catch (const Overloaded& problem) {
+        HttpResponse later = error_response(503, "overloaded", problem.what());
+        later.headers.add("Retry-After", "5");
+        return later;
+    }
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+
+#include "waybill/http.hpp"
+#include "waybill/message.hpp"
+#include "waybill/store.hpp"
+
+namespace waybill::server {
+
+/// Stores a message; throws what Waybill::append throws.
+using AppendMessage = std::function<AppendResult(Message message)>;
+
+/// POST /v1/messages: {type, body|body_base64, box?, content_type?, tenant?, user?, lane?, dedup_key?,
+/// collapse_key?, correlation_id?, not_before?, attributes?}; Idempotency-Key is a dedup key. 202 new,
+/// 200 duplicate, 409 the same key with another body.
+HttpResponse publish(const HttpRequest& request, const AppendMessage& append);
+
+}  // namespace waybill::server
