@@ -11,7 +11,7 @@ namespace waybill {
 namespace {
 
 std::string joined(const Problems& problems) {
-    std::string text = "the message cannot be appended:";
+    std::string text = "the message is refused:";
     for (const std::string& problem : problems) text += "\n  " + problem;
     return text;
 }

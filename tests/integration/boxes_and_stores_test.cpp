@@ -40,6 +40,19 @@ TEST(SeveralBoxes, HaveTheirOwnTypesOptionsAndDedup) {
     EXPECT_EQ(kit.state_of(results[2].id), State::parked);
 }
 
+TEST(SeveralBoxes, AMessageThatNamesNoneIsToldToChooseOne) {
+    testkit::Kit kit;
+    kit.app.inbox("orders");
+    kit.app.inbox("mails");
+
+    try {
+        kit.app.append({.type = "placed"});
+        ADD_FAILURE() << "it was taken";
+    } catch (const InvalidMessage& error) {
+        EXPECT_EQ(error.problems(), Problems{"box: this application has several; say which one"});
+    }
+}
+
 TEST(SeveralBoxes, OneThatIsStuckOrFailsHoldsNoOtherBack) {
     test::App test;
     const auto gate = std::make_shared<test::Gate>();

@@ -13,6 +13,9 @@ namespace waybill {
 Append Waybill::Parts::prepare(Message message) {
     if (message.box.empty() && boxes.size() == 1) message.box = boxes.front().name;
     const auto found = by_name.find(message.box);
+    if (found == by_name.end() && message.box.empty()) {
+        throw InvalidMessage{{"box: this application has several; say which one"}};
+    }
     if (found == by_name.end()) {
         throw InvalidMessage{{"box: " + detail::in_quotes(message.box) +
                               " is not a box of this application; describe it with inbox(), "

@@ -80,7 +80,9 @@ StoreError error_of(int code, std::string_view message, std::string_view doing,
     text.append(message).append(" (").append(std::to_string(code)).append(")");
     if (const auto advice = advice_for(code); !advice.empty()) text.append("; ").append(advice);
     if (code == SQLITE_ERROR && message.starts_with("no such table: waybill_")) {
-        text += "; the tables of waybill are missing: run migrate() first";
+        text +=
+            "; the tables of waybill are missing: start the application once, or run migrate() "
+            "first";
     }
     return {reaction_of(code), text};
 }
