@@ -51,6 +51,7 @@ Command targets_command();
 Command boxes_command();
 Command backup_command();
 Command stats_command();
+Command completion_command();
 
 /// The configuration in force, with `--store`; without a file: nothing but defaults.
 server::LoadedConfig load(const Globals& globals);

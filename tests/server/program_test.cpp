@@ -138,6 +138,17 @@ TEST_F(Program, EveryCommandHasAHelpWithExamples) {
     }
 }
 
+TEST_F(Program, ShellsCompleteCommandsVerbsAndOptions) {
+    for (const char* shell : {"bash", "zsh"}) {
+        const Ran script = run_here({"completion", shell});
+        EXPECT_EQ(script.code, 0);
+        EXPECT_THAT(script.output, HasSubstr("serve check migrate send"));
+        EXPECT_THAT(script.output, HasSubstr(" list show requeue discard"));
+        EXPECT_THAT(script.output, HasSubstr("--listen"));
+    }
+    EXPECT_EQ(run_here({"completion", "fish"}).code, 2);
+}
+
 TEST_F(Program, VerifyExplainsACapturedWebhook) {
     write("headers",
           "X-Hub-Signature-256: sha256=00\nX-GitHub-Event: push\nX-GitHub-Delivery: 1\n");
