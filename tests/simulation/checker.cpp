@@ -227,7 +227,7 @@ std::vector<PartitionId> Checker::partitions_running(ProcessNumber process) cons
     return found;
 }
 
-void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held) {
+void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held, Duration begun) {
     note("taken", -1, no_message, 0,
          "p" + std::to_string(taken.partition) + " epoch " + std::to_string(taken.token.epoch) +
              " by " + to_string(taken.token.owner).substr(0, 8) +
@@ -244,7 +244,9 @@ void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held
         if (process.incarnation != before.token.owner || !process.up) continue;
         if (before.token.owner == taken.token.owner) continue;
         if (taken.unclean) count_lonely_deaths(before, running_in(number));
-        const bool was_healthy = !process.paused && now_ - process.trouble > plan_.engine.lease * 2;
+        // While the takeover is under way its renewals wait.
+        const bool was_healthy =
+            !process.paused && begun - process.trouble > plan_.engine.lease * 2;
         if (was_healthy) {
             fail("B3", "i" + std::to_string(number) + " was healthy and lost its lease");
         }

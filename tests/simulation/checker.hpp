@@ -79,7 +79,8 @@ public:
     // Witness.
     void on_sequence(Sequence sequence) override;
     void on_committed(const OpenRow& row) override;
-    void on_taken(const PartitionRow& before, const Taken& taken, bool held) override;
+    void on_taken(const PartitionRow& before, const Taken& taken, bool held,
+                  Duration begun) override;
     void on_given(const PartitionRow& before, const GiveRequest& give) override;
     void on_settlement(const Fence& fence, const Settlement& item, const OpenRow* row) override;
     void on_settled(const SettleBatch& batch) override;

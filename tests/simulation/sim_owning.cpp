@@ -98,7 +98,7 @@ Duration SimStore::take_waits_until(std::span<const TakeRequest> wanted) const {
 
 SimStore::TakeTicket SimStore::begin_take(const Uuid& self, std::span<const TakeRequest> wanted,
                                           Duration hold) {
-    TakeTicket ticket{.timeline = timeline_, .self = self};
+    TakeTicket ticket{.timeline = timeline_, .self = self, .begun = now_};
     for (const TakeRequest& want : wanted) {
         const auto found = db_.partitions.find(want.partition);
         if (found == db_.partitions.end()) continue;
@@ -164,7 +164,7 @@ std::optional<std::vector<Taken>> SimStore::finish_take(const TakeTicket& ticket
             row.last_unclean = clock(now_);
             blame(taken.partition);
         }
-        witness_.on_taken(before, taken, held);
+        witness_.on_taken(before, taken, held, ticket.begun);
     }
     return ticket.granted;
 }

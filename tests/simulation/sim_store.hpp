@@ -26,7 +26,9 @@ public:
     /// New open work became visible.
     virtual void on_committed(const OpenRow& row) = 0;
     /// `held`: the owner's lease had not run out.
-    virtual void on_taken(const PartitionRow& before, const Taken& taken, bool held) = 0;
+    /// `begun`: when the taker locked the row of the former owner.
+    virtual void on_taken(const PartitionRow& before, const Taken& taken, bool held,
+                          Duration begun) = 0;
     virtual void on_given(const PartitionRow& before, const GiveRequest& give) = 0;
     /// Just before it is applied; `row` is what is there.
     virtual void on_settlement(const Fence& fence, const Settlement& item, const OpenRow* row) = 0;
@@ -78,6 +80,7 @@ public:
     struct TakeTicket {
         std::uint32_t timeline = 0;
         Uuid self{};
+        Duration begun{};
         std::vector<Taken> granted{};
     };
     Duration take_waits_until(std::span<const TakeRequest> wanted) const;
