@@ -7,6 +7,7 @@
 
 #include "core/runtime/thread_name.hpp"
 #include "waybill/append.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::runtime {
 namespace {
@@ -41,25 +42,22 @@ AppendQueue::~AppendQueue() {
 
 std::vector<AppendResult> AppendQueue::append(std::vector<Append> items) {
     if (items.empty()) return {};
-    Ticket ticket{.items = std::move(items)};
+    Ticket ticket{std::move(items)};
     std::unique_lock lock{mutex_};
     admit(ticket);
-    while (!ticket.done) {
-        if (busy_) {
-            ticket.changed.wait(lock);
-        } else {
-            lead(lock);
-        }
+    for (bool is_over = false; !is_over;) {
+        is_over = may_lead(ticket) ? lead(lock, &ticket) : wait(lock, ticket);
+        if (!is_over) lock.lock();
     }
-    lock.unlock();
+    // One that was to lead and was overtaken may still be on its way.
+    for (; ticket.heard < ticket.nudges; ++ticket.heard) ticket.nudge.wait();
     if (ticket.error) std::rethrow_exception(ticket.error);
     return std::move(ticket.results);
 }
 
 void AppendQueue::append(std::vector<Append> items, Appended answered) {
     if (!limits_.own_thread) return append_here(std::move(items), answered);
-    auto ticket = std::make_unique<Ticket>();
-    ticket->items = std::move(items);
+    auto ticket = std::make_unique<Ticket>(std::move(items));
     ticket->answered = std::move(answered);
     const std::lock_guard lock{mutex_};
     admit(*ticket);
@@ -102,7 +100,8 @@ void AppendQueue::run_thread() {
     for (;;) {
         thread_wakes_.wait(lock, [this] { return waiting_.empty() ? stopping_ : !busy_; });
         if (waiting_.empty()) return;
-        lead(lock);
+        lead(lock, nullptr);
+        lock.lock();
     }
 }
 
@@ -111,44 +110,66 @@ void AppendQueue::hand_over_to(std::shared_ptr<Mailbox> mailbox) {
     mailbox_ = std::move(mailbox);
 }
 
-/// Stores one round on behalf of everyone in it.
-void AppendQueue::lead(std::unique_lock<std::mutex>& lock) {
+bool AppendQueue::may_lead(const Ticket& ticket) const {
+    if (busy_ || ticket.is_taken) return false;
+    return ticket.is_impatient || company_.is_complete(waiting_.size());
+}
+
+/// While nobody leads, the first in the queue looks at the clock for all of them: either the one who makes
+/// them complete leads, or it does.
+bool AppendQueue::wait(std::unique_lock<std::mutex>& lock, Ticket& ticket) {
+    const bool has_clock = !busy_ && !ticket.is_taken && waiting_.front() == &ticket;
+    const LocalTime until = company_.until();
+    lock.unlock();
+    if (has_clock && !ticket.nudge.wait_for(until - system_clock().now())) {
+        ticket.is_impatient = true;
+        return false;
+    }
+    if (!has_clock) ticket.nudge.wait();
+    ++ticket.heard;
+    return ticket.is_finished.load(std::memory_order_acquire);
+}
+
+bool AppendQueue::lead(std::unique_lock<std::mutex>& lock, const Ticket* mine) {
+    busy_ = true;
+    company_.came(company_.is_complete(waiting_.size()));
     Round round = next_round();
     const std::shared_ptr<Mailbox> mailbox = mailbox_;
-    busy_ = true;
     lock.unlock();
+    const LocalTime start = system_clock().now();
     carry_out(round, mailbox);
+    const LocalTime end = system_clock().now();
     lock.lock();
     busy_ = false;
+    company_.note(round.size() + waiting_.size(), end, end - start);
+    // First whoever goes on, then those who are done.
+    pass_on(lock);
     for (Ticket* ticket : round) {
-        if (ticket->answered) continue;
-        ticket->done = true;
-        ticket->changed.notify_one();
+        if (ticket != mine) answer(*ticket);
     }
-    // Those are gone as soon as the lock is; the others are ours.
-    std::erase_if(round, [](const Ticket* ticket) { return !ticket->answered; });
-    wake_next();
-    if (round.empty()) return;
-    lock.unlock();
-    answer(round);
-    lock.lock();
+    return std::ranges::find(round, mine) != round.end();
 }
 
-void AppendQueue::wake_next() {
-    if (waiting_.empty()) return;
-    Ticket& next = *waiting_.front();
-    if (next.answered) {
+void AppendQueue::pass_on(std::unique_lock<std::mutex>& lock) {
+    Ticket* next = waiting_.empty() ? nullptr : waiting_.front();
+    if (next != nullptr && next->answered) {
         thread_wakes_.notify_one();
-    } else {
-        next.changed.notify_one();
+        next = nullptr;
     }
+    if (next != nullptr) ++next->nudges;
+    lock.unlock();
+    if (next != nullptr) next->nudge.give();
 }
 
-void AppendQueue::answer(Round& round) {
-    for (Ticket* ticket : round) {
-        const std::unique_ptr<Ticket> mine{ticket};
-        mine->answered(std::move(mine->results), mine->error);
+void AppendQueue::answer(Ticket& ticket) {
+    if (ticket.answered) {
+        const std::unique_ptr<Ticket> ours{&ticket};
+        ours->answered(std::move(ours->results), ours->error);
+        return;
     }
+    ++ticket.nudges;
+    ticket.is_finished.store(true, std::memory_order_release);
+    ticket.nudge.give();
 }
 
 AppendQueue::Round AppendQueue::next_round() {
@@ -158,6 +179,7 @@ AppendQueue::Round AppendQueue::next_round() {
         Ticket* ticket = waiting_.front();
         if (!round.empty() && messages + ticket->items.size() > limits_.batch_max) break;
         messages += ticket->items.size();
+        ticket->is_taken = true;
         round.push_back(ticket);
         waiting_.pop_front();
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -9,9 +10,12 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/runtime/company.hpp"
 #include "core/runtime/mailbox.hpp"
+#include "core/runtime/nudge.hpp"
 #include "waybill/store.hpp"
 
 namespace waybill::runtime {
@@ -29,8 +33,9 @@ struct AppendLimits {
 /// The results, or why there are none.
 using Appended = std::function<void(std::vector<AppendResult>, std::exception_ptr)>;
 
-/// Group commit: callers that wait while one batch is being stored are the next batch. The first of
-/// them carries it out on its own thread, so an idle queue adds neither a delay nor a thread hop.
+/// Group commit: callers that wait while one batch is being stored are the next batch, with those of the
+/// last one who come back at once. Whoever makes them complete carries it out on its own thread, so an
+/// idle queue adds neither a delay nor a thread hop.
 /// For those who do not wait a thread of the queue does it; they share batches with the others.
 ///
 /// Each call is atomic. Calls that share a batch do not share fate: when a batch fails for a reason
@@ -56,31 +61,46 @@ public:
     void hand_over_to(std::shared_ptr<Mailbox> mailbox);
 
 private:
+    /// A call. One that waits lives on its caller's stack until it has heard all its nudges.
     struct Ticket {
+        explicit Ticket(std::vector<Append> the_items) : items(std::move(the_items)) {}
         std::vector<Append> items;
         std::vector<AppendResult> results{};
         std::exception_ptr error{};
-        bool done = false;
-        std::condition_variable changed{};
         /// Of one that does not wait; such a ticket belongs to the queue.
         Appended answered{};
+        /// Somebody carries it out. Guarded by the queue's mutex.
+        bool is_taken = false;
+        /// It has waited for others long enough. For its caller.
+        bool is_impatient = false;
+        std::atomic<bool> is_finished{false};
+        /// How many it gets altogether. Guarded by the queue's mutex until it is taken, then for who
+        /// carries it out, and for its caller once it is finished.
+        unsigned nudges = 0;
+        /// How many its caller has heard.
+        unsigned heard = 0;
+        Nudge nudge{};
     };
     using Round = std::vector<Ticket*>;
 
     void append_here(std::vector<Append> items, const Appended& answered);
     void admit(Ticket& ticket);
     void run_thread();
-    /// Gives the lead to whoever comes next.
-    void wake_next();
 
-    void lead(std::unique_lock<std::mutex>& lock);
+    /// Stores one round on behalf of everyone in it, and returns unlocked. True: with `mine`.
+    bool lead(std::unique_lock<std::mutex>& lock, const Ticket* mine);
+    bool may_lead(const Ticket& ticket) const;
+    /// Until something happened, and returns unlocked. True: the ticket is finished.
+    bool wait(std::unique_lock<std::mutex>& lock, Ticket& ticket);
+    /// Gives the lead to whoever comes next, and unlocks.
+    void pass_on(std::unique_lock<std::mutex>& lock);
     Round next_round();
     void carry_out(Round& round, const std::shared_ptr<Mailbox>& mailbox);
     void carry_out_together(Round& round);
     void carry_out_alone(Ticket& ticket);
     std::vector<AppendResult> store(std::span<const Append> items);
     static void hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before);
-    static void answer(Round& round);
+    static void answer(Ticket& ticket);
 
     Store& store_;
     const AppendLimits limits_;
@@ -88,6 +108,7 @@ private:
     std::deque<Ticket*> waiting_;
     std::size_t waiting_messages_ = 0;
     bool busy_ = false;
+    Company company_{};
     std::shared_ptr<Mailbox> mailbox_;
     bool stopping_ = false;
     std::condition_variable thread_wakes_;
