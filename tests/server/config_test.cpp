@@ -180,6 +180,8 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"\nzzzzzzzzz = 1", "waybill.toml:2: zzzzzzzzz: is not a known key; remove it"},
         {"store = 'oracle:x'",
          "waybill.toml:1: store: \"oracle:x\" is not a store of this version"},
+        {"store = 'sqlite:/no/such/folder/x.db'",
+         "waybill.toml:1: store: there is no folder \"/no/such/folder/\"; make it"},
         {"store = 5", "waybill.toml:1: store: must be a text in quotes"},
         {"store =", "waybill.toml:1: this is not TOML"},
         {"store = 'memory:'\nstore = 'memory:'", "waybill.toml:2: this is not TOML"},

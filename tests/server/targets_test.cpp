@@ -193,6 +193,9 @@ TEST(Outcomes, AnExitMeansWhatTheContractSays) {
     EXPECT_EQ(exited(65), (Outcome{Dead{.reason = "exit code 65: why"}}));
     EXPECT_TRUE(std::holds_alternative<Defer>(exited(75)));
     EXPECT_EQ(exited(1), (Outcome{Fail{.reason = "exit code 1: why"}}));
+    EXPECT_EQ(server::outcome_of_exit(1 << 8, "no such customer\r\n\n"),
+              (Outcome{Fail{.reason = "exit code 1: no such customer"}}));
+    EXPECT_EQ(server::outcome_of_exit(1 << 8, "\n"), (Outcome{Fail{.reason = "exit code 1"}}));
     EXPECT_EQ(server::outcome_of_exit(SIGSEGV, ""),
               (Outcome{Fail{.reason = "ended by signal 11"}}));
 }

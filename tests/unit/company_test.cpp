@@ -27,6 +27,14 @@ TEST(Company, ThoseWhoWereAnsweredTogetherAreWaitedForAsLongAsACommitTook) {
     EXPECT_EQ(company.until(), kNow + 700us);
 }
 
+TEST(Company, ACommitThatCostsAlmostNothingIsNotWaitedFor) {
+    Company company;
+    company.note(64, kNow, 700us);
+    company.note(64, kNow, 10us);
+
+    EXPECT_TRUE(company.is_complete(1));
+}
+
 TEST(Company, ASlowDiskMakesNobodyWaitLong) {
     Company company;
     company.note(2, kNow, 10s);

@@ -15,8 +15,12 @@ class Company {
 public:
     /// After a commit: how many are around, those it answered and those who came meanwhile.
     void note(std::size_t around, LocalTime now, Duration took) {
-        // Some are between two calls, and not seen.
-        around_ = std::max(around, around_ - (around_ + 15) / 16);
+        if (took < kCheap) {
+            around_ = 0;
+        } else {
+            // Some are between two calls, and not seen.
+            around_ = std::max(around, around_ - (around_ + 15) / 16);
+        }
         until_ = later(now, std::min(took, kPatienceMax));
         if (skip_ > 0) --skip_;
     }
@@ -32,6 +36,8 @@ public:
     }
 
 private:
+    /// A commit that takes less costs no more than the threads that go to sleep for it.
+    static constexpr Duration kCheap = std::chrono::microseconds{50};
     static constexpr Duration kPatienceMax = std::chrono::milliseconds{5};
     static constexpr unsigned kLeanMax = 63;
 

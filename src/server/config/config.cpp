@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include <sys/stat.h>
+
 #include "server/config/section.hpp"
 #include "server/config/units.hpp"
 #include "waybill/providers.hpp"
@@ -12,12 +14,25 @@
 namespace waybill::server {
 namespace {
 
+bool is_folder(const std::string& path) {
+    struct stat about {};
+    return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 void read_store(Section& top, Config& config) {
     top.text("store", config.store);
     if (!config.store.starts_with("sqlite:") && config.store != "memory:") {
         top.problem("store", quoted(config.store) +
                                  " is not a store of this version; use \"sqlite:PATH\" or "
                                  "\"memory:\"");
+    }
+    const std::size_t folder_end = config.store.rfind('/');
+    if (config.store.starts_with("sqlite:") && folder_end != std::string::npos) {
+        const std::string folder = config.store.substr(7, folder_end + 1 - 7);
+        if (!is_folder(folder)) {
+            top.problem("store", "there is no folder " + quoted(folder) +
+                                     "; make it, or name a file elsewhere");
+        }
     }
     top.choice("durability", config.relaxed_durability, {{"strict", false}, {"relaxed", true}});
     top.text("instance", config.instance);

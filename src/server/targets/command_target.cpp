@@ -161,7 +161,9 @@ std::optional<int> wait_for(pid_t child, const Context& context) {
 }  // namespace
 
 Outcome outcome_of_exit(int wait_status, const std::string& errors) {
-    const std::string said = errors.empty() ? "" : ": " + clean_text(errors, kErrorsBytesMax);
+    // Programs end what they say with a line end; a reason has none.
+    const std::string text = errors.substr(0, errors.find_last_not_of(" \t\r\n") + 1);
+    const std::string said = text.empty() ? "" : ": " + clean_text(text, kErrorsBytesMax);
     if (WIFSIGNALED(wait_status)) {
         return Fail{.reason = "ended by signal " + std::to_string(WTERMSIG(wait_status)) + said};
     }
