@@ -184,6 +184,8 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
          "waybill.toml:1: store: there is no folder \"/no/such/folder/\"; make it"},
         {"store = 5", "waybill.toml:1: store: must be a text in quotes"},
         {"store =", "waybill.toml:1: this is not TOML"},
+        {"store = é", "waybill.toml:1: this is not TOML"},
+        {"[= 'x' }", "waybill.toml:1: this is not TOML"},
         {"store = 'memory:'\nstore = 'memory:'", "waybill.toml:2: this is not TOML"},
         {"durability = 'lax'", "durability: \"lax\" is not one of \"strict\", \"relaxed\""},
         {"engine = 3", "waybill.toml:1: engine: must be a table"},
