@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include "core/engine/model.hpp"
 #include "engine/fixture.hpp"
 
 namespace waybill::test {
@@ -152,6 +153,27 @@ TEST_F(MemoryBound, AScheduledMessageInTheStoreIsNotOvertakenWhileMemoryIsFull) 
     stepper->run_for(1s);
 
     EXPECT_EQ(stepper->starts().back(), "a:first");
+}
+
+TEST_F(MemoryBound, LanesThatWereLongOnceGiveTheirMemoryBack) {
+    constexpr std::uint64_t kLanes = 500;
+    std::vector<engine::Work> works(10'000);
+    for (std::size_t i = 0; i < works.size(); ++i) works[i].sequence = static_cast<Sequence>(i + 1);
+    engine::LaneTable lanes;
+    const std::size_t before = heap_bytes();
+
+    for (std::uint64_t key = 1; key <= kLanes; ++key) {
+        engine::LaneQueue& queue = lanes.insert(key).queue;
+        for (engine::Work& work : works) queue.insert(work);
+    }
+    for (std::uint64_t key = 1; key <= kLanes; ++key) {
+        engine::LaneQueue& queue = lanes.at(key).queue;
+        // Half of them leave as they would in life, and wait with one left.
+        for (std::size_t i = 0; key % 2 == 0 && i + 1 < works.size(); ++i) queue.erase(works[i]);
+        if (key % 2 == 1) lanes.erase(key);
+    }
+
+    EXPECT_LE(heap_bytes(), before + (2ULL << 20)) << "of 40 MiB";
 }
 
 TEST_F(MemoryBound, AMillionFutureRetriesWaitInTheStore) {

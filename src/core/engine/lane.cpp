@@ -9,6 +9,8 @@ namespace {
 
 /// Enough for what is in flight; a backlog that ends gives its memory back.
 constexpr std::size_t kSpareMost = 4096;
+/// A lane that was long once does not keep the room for it.
+constexpr std::size_t kRoomKept = 64;
 
 }  // namespace
 
@@ -47,11 +49,17 @@ void LaneQueue::erase(const Work& work) {
     } else if (++first_ * 2 > works_.size()) {
         works_.erase(works_.begin(), works_.begin() + static_cast<std::ptrdiff_t>(first_));
         first_ = 0;
+        if (works_.capacity() > kRoomKept + 4 * works_.size()) {
+            works_.shrink_to_fit();
+        }
     }
 }
 
 void LaneQueue::clear() {
     works_.clear();
+    if (works_.capacity() > kRoomKept) {
+        works_.shrink_to_fit();
+    }
     first_ = 0;
 }
 
