@@ -136,6 +136,24 @@ TEST(CommandTarget, GetsTheBodyAndTheAttributesAndItsExitCodeDecides) {
     EXPECT_EQ((std::string{std::istreambuf_iterator<char>{variables}, {}}), "github push 1 push\n");
 }
 
+TEST(CommandTarget, AProgramHasEndedWhenItEndsWhateverItLeavesRunning) {
+    ::signal(SIGPIPE, SIG_IGN);
+    TemporaryFolder folder;
+    server::TargetConfig target;
+    target.command = {"/bin/sh", "-c",
+                      "sleep 1000 & echo $! > " + folder.file("left") + "; echo off >&2; exit 65"};
+    target.options.timeout = std::chrono::seconds{5};
+    ServerUnderTest server{with_target(target)};
+
+    ASSERT_EQ(HttpClient{server.port()}.ask(push("d-1"))->status, 202);
+    EXPECT_TRUE(server.eventually("/v1/dead", "exit code 65: off"));
+
+    pid_t left = 0;
+    std::ifstream{folder.file("left")} >> left;
+    ASSERT_GT(left, 1);
+    ::kill(left, SIGKILL);
+}
+
 TEST(CommandTarget, AProgramThatDoesNotExistOrDoesNotReadHarmsNobody) {
     ::signal(SIGPIPE, SIG_IGN);
     server::TargetConfig target;

@@ -195,16 +195,21 @@ void Section::real(const std::string& key, double& value, double least, double m
     show(key, real_text(value));
 }
 
-void Section::duration(const std::string& key, Duration& value) {
-    constexpr const char* kExpected = "a duration such as \"250ms\", \"30s\", \"5m\", \"7d\"";
+template <class Value, class Parse>
+std::string Section::with_unit(const std::string& key, const char* expected, Parse parse,
+                               Value& value) {
     std::string text;
-    if (scalar_text(key, kExpected, text)) {
-        if (const auto parsed = parse_duration(text)) {
-            value = *parsed;
-        } else {
-            problem(key, quoted(text) + " is not " + kExpected);
-        }
+    if (!scalar_text(key, expected, text)) return {};
+    if (const auto parsed = parse(text)) {
+        value = *parsed;
+    } else {
+        problem(key, quoted(text) + " is not " + expected);
     }
+    return text;
+}
+
+void Section::duration(const std::string& key, Duration& value) {
+    with_unit(key, "a duration such as \"250ms\", \"30s\", \"5m\", \"7d\"", parse_duration, value);
     show(key, quoted(duration_text(value)));
 }
 
@@ -216,28 +221,14 @@ void Section::duration(const std::string& key, std::optional<Duration>& value) {
 }
 
 void Section::size(const std::string& key, std::uint64_t& value) {
-    constexpr const char* kExpected = "a size such as \"512KiB\" or \"1MiB\"";
-    std::string text;
-    if (scalar_text(key, kExpected, text)) {
-        if (const auto parsed = parse_size(text)) {
-            value = *parsed;
-        } else {
-            problem(key, quoted(text) + " is not " + kExpected);
-        }
-    }
+    with_unit(key, "a size such as \"512KiB\" or \"1MiB\"", parse_size, value);
     show(key, quoted(size_text(value)));
 }
 
 void Section::rate(const std::string& key, double& value) {
-    constexpr const char* kExpected = "a rate such as \"100/s\" or \"30/m\"";
-    std::string text;
-    if (!scalar_text(key, kExpected, text)) return;
-    if (const auto parsed = parse_rate(text)) {
-        value = *parsed;
-    } else {
-        problem(key, quoted(text) + " is not " + kExpected);
-    }
-    show(key, quoted(text));
+    const std::string text =
+        with_unit(key, "a rate such as \"100/s\" or \"30/m\"", parse_rate, value);
+    if (!text.empty()) show(key, quoted(text));  // one a minute is no whole number a second
 }
 
 void Section::texts(const std::string& key, std::vector<std::string>& values) {

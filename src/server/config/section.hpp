@@ -96,6 +96,9 @@ private:
     Scalar scalar(const std::string& key);
     /// The scalar as text, for readers that parse it themselves. False: not there.
     bool scalar_text(const std::string& key, const char* expected, std::string& text);
+    /// A text that `parse` understands, or a problem that says what was expected. What was written.
+    template <class Value, class Parse>
+    std::string with_unit(const std::string& key, const char* expected, Parse parse, Value& value);
     bool word_of(const std::string& key, std::string& word, const std::vector<std::string>& words);
     bool look_up(const std::string& key, const std::string& reference, std::string& value);
     void show(const std::string& key, const std::string& value);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,16 @@ private:
         if (end >= 0) ::close(std::exchange(end, -1));
     }
     std::array<int, 2> ends_{-1, -1};
+};
+
+struct Descriptor {
+    explicit Descriptor(int opened) : number(opened) {}
+    ~Descriptor() {
+        if (number >= 0) ::close(number);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    const int number;
 };
 
 std::string variable_name(std::string_view attribute) {
@@ -120,41 +131,43 @@ pid_t spawn(std::vector<std::string> command, std::vector<std::string> variables
     return child;
 }
 
-/// Feeds the body and gathers the errors, until both pipes are closed. False: out of time.
-bool converse(Pipe& input, Pipe& errors, std::string_view body, std::string& said,
+/// Takes what there is to read. False: there is no more, ever.
+bool read_some(int end, std::string& said) {
+    std::array<char, 4096> buffer{};
+    const ssize_t size = ::read(end, buffer.data(), buffer.size());
+    if (size <= 0) return size < 0 && (errno == EAGAIN || errno == EINTR);
+    said.append(buffer.data(), static_cast<std::size_t>(size));
+    if (said.size() > kErrorsBytesMax) said.erase(0, said.size() - kErrorsBytesMax);
+    return true;
+}
+
+/// Feeds the body and gathers the errors, until the program has ended: others that it started may keep
+/// the pipe open. False: out of time.
+bool converse(Pipe& input, Pipe& errors, int ended, std::string_view body, std::string& said,
               const Context& context) {
     ::fcntl(input.write_end(), F_SETFL, O_NONBLOCK);
+    ::fcntl(errors.read_end(), F_SETFL, O_NONBLOCK);
     if (body.empty()) input.close_write();
     for (;;) {
         if (context.stop_requested() || context.time_left() <= Duration{}) return false;
-        std::array<pollfd, 2> waiting{
-            {{errors.read_end(), POLLIN, 0}, {input.write_end(), POLLOUT, 0}}};
-        ::poll(waiting.data(), input.write_end() >= 0 ? 2 : 1, kLookMs);
-        if (input.write_end() >= 0 && waiting[1].revents != 0) {
+        // Closed ends are -1, which poll passes over.
+        std::array<pollfd, 3> waiting{
+            {{ended, POLLIN, 0}, {errors.read_end(), POLLIN, 0}, {input.write_end(), POLLOUT, 0}}};
+        ::poll(waiting.data(), waiting.size(), kLookMs);
+        if (waiting[2].revents != 0) {
             const ssize_t written = ::write(input.write_end(), body.data(), body.size());
             if (written > 0) body.remove_prefix(static_cast<std::size_t>(written));
             // A program that does not want the rest may still succeed.
             if (body.empty() || (written < 0 && errno != EAGAIN)) input.close_write();
         }
+        if (waiting[1].revents != 0 && !read_some(errors.read_end(), said)) errors.close_read();
         if (waiting[0].revents != 0) {
-            std::array<char, 4096> buffer{};
-            const ssize_t size = ::read(errors.read_end(), buffer.data(), buffer.size());
-            if (size <= 0) return true;
-            said.append(buffer.data(), static_cast<std::size_t>(size));
-            if (said.size() > kErrorsBytesMax) said.erase(0, said.size() - kErrorsBytesMax);
+            // What it said last may still be in the pipe, which holds no more than 64 KiB.
+            for (int page = 0; page < 16 && errors.read_end() >= 0; ++page) {
+                if (!read_some(errors.read_end(), said)) errors.close_read();
+            }
+            return true;
         }
-    }
-}
-
-/// Its exit, or nothing when it is out of time.
-std::optional<int> wait_for(pid_t child, const Context& context) {
-    int status = 0;
-    for (;;) {
-        const pid_t ended = ::waitpid(child, &status, WNOHANG);
-        if (ended == child) return status;
-        if (ended < 0 && errno != EINTR) return std::nullopt;
-        if (context.stop_requested() || context.time_left() <= Duration{}) return std::nullopt;
-        ::poll(nullptr, 0, kLookMs / 5);
     }
 }
 
@@ -183,10 +196,14 @@ Handler command_target(std::vector<std::string> command) {
         const pid_t child = spawn(command, environment_for(message, context), input, errors);
         input.close_read();
         errors.close_write();
+        const Descriptor ended{static_cast<int>(::syscall(SYS_pidfd_open, child, 0))};
         std::string said;
-        std::optional<int> status;
-        if (converse(input, errors, message.body, said, context)) status = wait_for(child, context);
-        if (status) return outcome_of_exit(*status, said);
+        if (ended.number >= 0 &&
+            converse(input, errors, ended.number, message.body, said, context)) {
+            int status = 0;
+            ::waitpid(child, &status, 0);
+            return outcome_of_exit(status, said);
+        }
         ::kill(-child, SIGKILL);
         ::waitpid(child, nullptr, 0);
         return Fail{.reason = "took too long and was killed"};
