@@ -48,6 +48,7 @@ Command run_once_command();
 Command messages_command();
 Command dead_command();
 Command targets_command();
+Command lanes_command();
 Command boxes_command();
 Command backup_command();
 Command stats_command();

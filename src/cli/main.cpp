@@ -113,10 +113,10 @@ int run(const std::vector<std::string>& words, const char* program) {
 
 const std::vector<Command>& commands() {
     static const std::vector<Command> all{
-        serve_command(),  check_command(),     migrate_command(),  send_command(),
-        verify_command(), publish_command(),   run_once_command(), messages_command(),
-        dead_command(),   targets_command(),   boxes_command(),    backup_command(),
-        stats_command(),  completion_command()};
+        serve_command(),  check_command(),   migrate_command(),   send_command(),
+        verify_command(), publish_command(), run_once_command(),  messages_command(),
+        dead_command(),   targets_command(), lanes_command(),     boxes_command(),
+        backup_command(), stats_command(),   completion_command()};
     return all;
 }
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include <unistd.h>
+
 #include "server/admin.hpp"
 #include "server/store_access.hpp"
 #include "server/token.hpp"
@@ -77,6 +79,20 @@ json::Value OperatorDesk::ask(const HttpRequest& request) {
         throw std::runtime_error(message != nullptr ? message->as_string() : response.body);
     }
     return value;
+}
+
+std::optional<OperatorDesk::OwnersAnswer> OperatorDesk::owners_answer(std::uint64_t command) {
+    if (direct_) return std::nullopt;
+    constexpr int kLooks = 100;
+    for (int i = 0; i < kLooks; ++i) {
+        const json::Value answer = get("/v1/commands/" + std::to_string(command));
+        if (answer.find("answered")->as_bool()) {
+            return OwnersAnswer{answer.find("carried_out")->as_bool(),
+                                answer.find("text")->as_string()};
+        }
+        ::usleep(50'000);  // lint: allow(seams) a person waits
+    }
+    return std::nullopt;
 }
 
 json::Value OperatorDesk::get(const std::string& target) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/command.hpp"
@@ -24,6 +26,14 @@ public:
     /// The answer's JSON; an error's message is thrown.
     json::Value get(const std::string& target);
     json::Value post(const std::string& target, const json::Value& body = json::Value{});
+
+    /// What the owner of the work said to a command.
+    struct OwnersAnswer {
+        bool carried_out = false;
+        std::string text{};
+    };
+    /// Waits a moment for it; nothing: no server runs, or it is busy. The command stays ordered.
+    std::optional<OwnersAnswer> owners_answer(std::uint64_t command);
 
 private:
     json::Value ask(const HttpRequest& request);

@@ -8,6 +8,7 @@
 #include "server/admin_query.hpp"
 #include "server/log.hpp"
 #include "waybill/dead_letters.hpp"
+#include "waybill/halted_lanes.hpp"
 #include "waybill/json.hpp"
 #include "waybill/store.hpp"
 
@@ -70,6 +71,9 @@ HttpResponse Admin::route(const HttpRequest& request) {
     if (get && path == "/v1/dead") return dead(request);
     if (post && path == "/v1/dead/requeue") return operate(request, true);
     if (post && path == "/v1/dead/discard") return operate(request, false);
+    if (get && path == "/v1/lanes") return lanes(request);
+    if (post && path == "/v1/lanes/skip") return order_lane(request, true);
+    if (post && path == "/v1/lanes/resume") return order_lane(request, false);
     if (get && path == "/v1/targets") return targets();
     if (post && path == "/v1/targets/forget") return forget(request);
     if (post && path == "/v1/boxes/pause") return pause(request, true);
@@ -149,6 +153,28 @@ HttpResponse Admin::operate(const HttpRequest& request, bool requeue) {
                      {"refused", result.refused},
                      {"remaining", result.remaining},
                      {"capped", result.capped}});
+}
+
+HttpResponse Admin::lanes(const HttpRequest& request) {
+    const Listing listing = parse_listing(request.query());
+    return page_response(
+        HaltedLanes{catalogue_}.list(listing.filter, listing.cursor, listing.rows_max));
+}
+
+/// {"message"}: the head of a halted lane.
+HttpResponse Admin::order_lane(const HttpRequest& request, bool skip) {
+    const auto id = parse_uuid(text_of(json::parse(request.body), "message"));
+    if (!id) return error_response(400, "bad-id", "the id of a message is a UUID");
+    const HaltedLanes halted{catalogue_};
+    Array numbers;
+    for (const std::uint64_t number : skip ? halted.skip(*id) : halted.resume(*id)) {
+        numbers.emplace_back(number);
+    }
+    if (numbers.empty()) {
+        return error_response(409, "nothing-to-do",
+                              "no lane is halted at this message; see GET /v1/lanes");
+    }
+    return ok(Object{{"commands", std::move(numbers)}}, 202);
 }
 
 HttpResponse Admin::targets() {

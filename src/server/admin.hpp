@@ -38,6 +38,8 @@ private:
     HttpResponse command(const std::string& number);
     HttpResponse dead(const HttpRequest& request);
     HttpResponse operate(const HttpRequest& request, bool requeue);
+    HttpResponse lanes(const HttpRequest& request);
+    HttpResponse order_lane(const HttpRequest& request, bool skip);
     HttpResponse targets();
     HttpResponse forget(const HttpRequest& request);
     HttpResponse pause(const HttpRequest& request, bool paused);

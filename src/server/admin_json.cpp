@@ -124,6 +124,18 @@ Value to_json(const DeadLetterDetail& detail) {
     return object;
 }
 
+Value to_json(const HaltedLane& lane) {
+    Array targets;
+    for (const std::string& target : lane.targets) targets.emplace_back(target);
+    return Object{{"box", lane.box},
+                  {"lane", lane.lane},
+                  {"message", to_string(lane.message)},
+                  {"type", lane.type},
+                  {"targets", std::move(targets)},
+                  {"reason", clean_text(lane.reason, 4096)},
+                  {"since", time_text(lane.since)}};
+}
+
 Value to_json(const Target& target) {
     Object object{{"box", target.box},
                   {"key", target.key},

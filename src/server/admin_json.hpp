@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "waybill/catalogue.hpp"
+#include "waybill/halted_lanes.hpp"
 #include "waybill/json.hpp"
 
 /// What the catalogue knows, as JSON.
@@ -11,6 +12,7 @@ namespace waybill::server {
 json::Value to_json(const MessageSummary& summary);
 json::Value to_json(const MessageDetail& detail);
 json::Value to_json(const DeadLetterDetail& letter);
+json::Value to_json(const HaltedLane& lane);
 json::Value to_json(const Target& target);
 
 /// open, parked, done, dead; any is empty.

@@ -1,40 +1,19 @@
 /// The program as its users run it.
 
 #include <csignal>
-#include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/server_process.hpp"
+#include "server/program_fixture.hpp"
 #include "support/http_client.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace waybill::test {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-class Program : public testing::Test {
-protected:
-    Ran run_here(std::vector<std::string> words) {
-        return run(folder_.path().string(), std::move(words));
-    }
-    /// Until its output has this.
-    bool eventually(const std::vector<std::string>& words, const std::string& wanted) {
-        for (int i = 0; i < 300; ++i) {
-            if (run_here(words).output.find(wanted) != std::string::npos) return true;
-        }
-        return false;
-    }
-    void write(const std::string& name, const std::string& text) {
-        std::ofstream{folder_.file(name)} << text;
-    }
-
-    TemporaryFolder folder_;
-};
 
 TEST_F(Program, ANewUserSendsAGoodABadAndADuplicateWebhookAndSeesThem) {
     Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
@@ -130,7 +109,7 @@ TEST_F(Program, MistakesAreNamedAndEndWithCodeTwo) {
 TEST_F(Program, EveryCommandHasAHelpWithExamples) {
     const std::string all = run_here({"--help"}).output;
     for (const char* name : {"serve", "check", "migrate", "send", "verify", "publish", "run-once",
-                             "messages", "dead", "targets", "boxes", "backup", "stats"}) {
+                             "messages", "dead", "targets", "lanes", "boxes", "backup", "stats"}) {
         const Ran help = run_here({name, "--help"});
         EXPECT_EQ(help.code, 0) << name;
         EXPECT_THAT(help.output, HasSubstr("Examples:\n  ")) << name;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,8 +23,11 @@ struct Ran {
 /// The program `waybill` as a process of its own; its standard output is ours to read.
 class Process {
 public:
-    /// Runs it in `folder`.
-    Process(const std::string& folder, std::vector<std::string> words) {
+    enum class Errors : std::uint8_t { to_ours, to_output };
+
+    /// Runs it in `folder`, with this in front of its environment.
+    Process(const std::string& folder, std::vector<std::string> words,
+            Errors errors = Errors::to_ours, const std::vector<std::string>& environment = {}) {
         words.insert(words.begin(), WAYBILL_PROGRAM);
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());
@@ -34,6 +38,11 @@ public:
         if (pid_ < 0) throw std::runtime_error("no fork");
         if (pid_ == 0) {
             ::dup2(ends[1], STDOUT_FILENO);
+            if (errors == Errors::to_output) ::dup2(ends[1], STDERR_FILENO);
+            for (const std::string& variable : environment) {
+                const std::size_t equals = variable.find('=');
+                ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+            }
             if (::chdir(folder.c_str()) != 0) ::_exit(99);
             ::execv(WAYBILL_PROGRAM, arguments.data());
             ::_exit(99);
@@ -98,6 +107,11 @@ private:
 /// Runs it to its end.
 inline Ran run(const std::string& folder, std::vector<std::string> words) {
     return Process{folder, std::move(words)}.finish();
+}
+/// The same, and its output has what it said on standard error.
+inline Ran run_and_hear_errors(const std::string& folder, std::vector<std::string> words,
+                               const std::vector<std::string>& environment = {}) {
+    return Process{folder, std::move(words), Process::Errors::to_output, environment}.finish();
 }
 
 }  // namespace waybill::test
