@@ -15,7 +15,7 @@ namespace waybill::cli {
 
 struct OperatorDesk::Direct {
     explicit Direct(const server::Config& config)
-        : access(server::open_store(config.store, config.relaxed_durability)),
+        : access(server::open_store(config.store, server::store_options(config))),
           store(access->connect()),
           app({.store = access->connect(), .relaxed_durability = config.relaxed_durability}),
           admin(

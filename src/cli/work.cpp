@@ -18,7 +18,7 @@ int migrate(const Arguments& arguments, const Globals& globals) {
         std::cout << config.store << ": would be brought to this version; nothing was changed\n";
         return 0;
     }
-    const auto access = server::open_store(config.store, config.relaxed_durability);
+    const auto access = server::open_store(config.store, server::store_options(config));
     access->connect().upkeep()->migrate();
     std::cout << config.store << ": is of this version\n";
     return 0;
@@ -46,7 +46,7 @@ int publish(const Arguments& arguments, const Globals& globals) {
 int run_once(const Arguments& arguments, const Globals& globals) {
     server::Log log{globals.log_level, globals.log_format, system_clock()};
     const server::Config config = load(globals).config;
-    const auto access = server::open_store(config.store, config.relaxed_durability);
+    const auto access = server::open_store(config.store, server::store_options(config));
     http_out::HttpOut out;
     server::Generation generation{config, *access, out, log};
     const auto at_most = server::parse_duration(arguments.value("at-most", "30s"));

@@ -8,7 +8,6 @@
 #include "server/admin.hpp"
 #include "server/desk.hpp"
 #include "server/generation.hpp"
-#include "server/store_access.hpp"
 #include "server/token.hpp"
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
@@ -27,10 +26,17 @@ http_in::RequestLimits limits_of(const ServerConfig& config) {
     return limits;
 }
 
+http_in::AddressOptions per_address_of(const ServerConfig& config) {
+    return {.connections_max = config.connections_per_address,
+            .requests_per_second = config.requests_per_address};
+}
+
 http_in::Options options_of(const ServerConfig& config) {
     http_in::Options options{.host = config.host, .port = config.port};
     options.connections_max = config.connections_max;
     options.request = limits_of(config);
+    options.per_address = per_address_of(config);
+    options.body_rate_min = config.body_rate_min;
     if (!config.tls_cert.empty()) options.tls = http_in::TlsFiles{config.tls_cert, config.tls_key};
     return options;
 }
@@ -44,7 +50,7 @@ HttpResponse json_response(unsigned status, const json::Value& value) {
 }  // namespace
 
 struct Server::Parts {
-    Parts(Config given, Log& its_log);
+    Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> opened);
 
     void on_request(HttpRequest request, Reply reply);
     void on_admin(HttpRequest request, Reply reply);
@@ -68,10 +74,10 @@ struct Server::Parts {
     bool stopped = false;
 };
 
-Server::Parts::Parts(Config given, Log& its_log)
+Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> opened)
     : log(its_log),
       config(std::move(given)),
-      store(open_store(config.store, config.relaxed_durability)),
+      store(opened ? std::move(opened) : open_store(config.store, store_options(config))),
       desk_store(store->connect()),
       admin(
           *desk_store.catalogue(), *desk_store.upkeep(),
@@ -184,7 +190,8 @@ void Server::Parts::on_access(const http_in::Access& access) {
                {"took_us", handling}});
 }
 
-Server::Server(Config config, Log& log) : parts_(std::make_unique<Parts>(std::move(config), log)) {
+Server::Server(Config config, Log& log, std::unique_ptr<StoreAccess> store)
+    : parts_(std::make_unique<Parts>(std::move(config), log, std::move(store))) {
     if (const std::string file = file_of(parts_->config.store); !file.empty()) {
         write_local_access(local_access_file(file), {url(), parts_->local_token});
     }
@@ -228,7 +235,7 @@ void Server::reload(const Config& config) {
         parts.config.server.tls_cert = kept.tls_cert;
         parts.config.server.tls_key = kept.tls_key;
     }
-    parts.door->set_limits(limits_of(config.server));
+    parts.door->set_limits(limits_of(config.server), per_address_of(config.server));
 }
 
 void Server::stop() {

@@ -6,6 +6,7 @@
 
 #include "server/config/config.hpp"
 #include "server/log.hpp"
+#include "server/store_access.hpp"
 
 namespace waybill::server {
 
@@ -17,7 +18,8 @@ namespace waybill::server {
 ///                /readyz.
 class Server {
 public:
-    Server(Config config, Log& log);
+    /// On what the configuration names, unless it is given a store that is open.
+    Server(Config config, Log& log, std::unique_ptr<StoreAccess> store = nullptr);
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;

@@ -3,7 +3,9 @@
 #include <memory>
 #include <string>
 
+#include "server/config/config.hpp"
 #include "waybill/store_handle.hpp"
+#include "waybill/time.hpp"
 
 namespace waybill::server {
 
@@ -20,8 +22,16 @@ public:
     virtual void backup(const std::string& path) = 0;
 };
 
+struct StoreOptions {
+    bool relaxed_durability = false;
+    /// How long a write waits for whoever else has the file locked.
+    Duration busy_timeout = std::chrono::seconds{2};
+};
+
+StoreOptions store_options(const Config& config);
+
 /// "sqlite:PATH" or "memory:".
-std::unique_ptr<StoreAccess> open_store(const std::string& url, bool relaxed_durability);
+std::unique_ptr<StoreAccess> open_store(const std::string& url, const StoreOptions& options);
 
 /// The path of "sqlite:PATH"; empty for other stores.
 std::string file_of(const std::string& url);

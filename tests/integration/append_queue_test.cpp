@@ -58,6 +58,27 @@ protected:
     BatchStore store{*memory};
 };
 
+TEST_F(AppendQueueTest, AStoreThatIsBusyForAllIsNotAskedAgainForEach) {
+    AppendQueue queue{store, {.patience = Duration{}}};
+    store.fault = [](auto) { return Reaction::retry; };
+    store.gate = std::make_shared<test::Gate>();
+    std::atomic<int> failed{0};
+    std::latch answers{9};
+    const auto answered = [&](const std::vector<AppendResult>&, const std::exception_ptr& error) {
+        failed += error ? 1 : 0;
+        answers.count_down();
+    };
+    queue.append({item("first")}, answered);
+    ASSERT_TRUE(store.gate->wait_for_arrivals(1));
+    for (int i = 0; i < 8; ++i) queue.append({item(std::to_string(i))}, answered);
+
+    store.gate->open();
+    answers.wait();
+
+    EXPECT_EQ(failed, 9);
+    EXPECT_EQ(store.batches, 2) << "one for the first, one for those that waited together";
+}
+
 TEST_F(AppendQueueTest, CallersThatWaitWhileOneBatchIsStoredAreTheNextBatch) {
     AppendQueue queue{store, {}};
     store.gate = std::make_shared<test::Gate>();

@@ -48,6 +48,7 @@ constexpr const char* kFull = R"(
 store      = "sqlite:orders.db"
 durability = "relaxed"
 instance   = "one"
+busy_timeout = "3s"
 
 [engine]
 lease  = "10s"
@@ -60,6 +61,10 @@ listen        = "[::1]:9090"
 body_max      = "2MiB"
 header_max    = "8KiB"
 connections_max = 77
+connections_per_address = 64
+requests_per_address = "50/s"
+body_rate_min = "2KiB"
+waiting_max   = 500
 tls           = { cert = "c.pem", key = "k.pem" }
 admin_tokens  = ["env:TOKEN"]
 
@@ -115,6 +120,7 @@ TEST(Config, EveryKeyIsRead) {
     EXPECT_EQ(config.store, "sqlite:orders.db");
     EXPECT_TRUE(config.relaxed_durability);
     EXPECT_EQ(config.instance, "one");
+    EXPECT_EQ(config.busy_timeout, seconds{3});
     EXPECT_EQ(config.engine.lease, seconds{10});
     EXPECT_EQ(config.engine.window, 32U << 20);
     EXPECT_EQ(config.engine.shutdown_timeout, seconds{5});
@@ -123,6 +129,10 @@ TEST(Config, EveryKeyIsRead) {
     EXPECT_EQ(config.server.body_max, 2U << 20);
     EXPECT_EQ(config.server.header_max, 8U << 10);
     EXPECT_EQ(config.server.connections_max, 77U);
+    EXPECT_EQ(config.server.connections_per_address, 64U);
+    EXPECT_DOUBLE_EQ(config.server.requests_per_address, 50.0);
+    EXPECT_EQ(config.server.body_rate_min, 2U << 10);
+    EXPECT_EQ(config.server.waiting_max, 500U);
     EXPECT_EQ(config.server.tls_cert, "c.pem");
     EXPECT_EQ(config.server.tls_key, "k.pem");
     EXPECT_THAT(config.server.admin_tokens, ElementsAre("t"));
@@ -199,6 +209,9 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"[server]\nlisten = 'a:99999'", "server.listen: \"a:99999\" is not HOST:PORT"},
         {"[server]\nlisten = '0.0.0.0:80'",
          "server.admin_tokens: is required when listening on 0.0.0.0"},
+        {"busy_timeout = '0s'", "busy_timeout: must be \"1ms\" … \"10m\""},
+        {"[server]\nwaiting_max = 0", "server.waiting_max: must be a whole number, 1 … 10000000"},
+        {"[server]\nrequests_per_address = 'fast'", "server.requests_per_address: "},
         {"[server]\nconnections_max = 0",
          "server.connections_max: must be a whole number, 1 … 1000000"},
         {"[server]\nconnections_max = 1.5", "server.connections_max: must be a whole number"},

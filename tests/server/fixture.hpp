@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,12 +42,18 @@ inline std::string signed_post(const Source& source, const std::string& body,
 /// A server in this process, on a SQLite file of its own.
 class ServerUnderTest {
 public:
-    explicit ServerUnderTest(server::Config config = {}) : config_(std::move(config)) {
+    using Wrap =
+        std::function<std::unique_ptr<server::StoreAccess>(std::unique_ptr<server::StoreAccess>)>;
+
+    explicit ServerUnderTest(server::Config config = {}, const Wrap& wrap = {})
+        : config_(std::move(config)) {
         if (config_.store == server::Config{}.store)
             config_.store = "sqlite:" + folder_.file("w.db");
         config_.server.port = 0;
         if (config_.boxes.empty()) config_.boxes = {{.name = "inbox"}};
-        server_ = std::make_unique<server::Server>(config_, log_);
+        auto store = server::open_store(config_.store, server::store_options(config_));
+        if (wrap) store = wrap(std::move(store));
+        server_ = std::make_unique<server::Server>(config_, log_, std::move(store));
     }
 
     std::uint16_t port() const { return server_->port(); }

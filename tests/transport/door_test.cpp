@@ -4,10 +4,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "support/background.hpp"
@@ -235,6 +237,77 @@ TEST(HttpIn, MoreConnectionsThanAllowedAreAnswered503) {
     EXPECT_EQ(first.get("/x")->status, 200);
 }
 
+TEST(HttpIn, ABodyThatKeepsDrippingIsAnswered408LongBeforeItsDeadline) {
+    HttpIn door{{.port = 0,
+                 .body_deadline = seconds{600},
+                 .body_rate_min = 1'000'000,
+                 .body_rate_grace = milliseconds{50}},
+                echo};
+    HttpClient dripping{door.port()};
+    HttpClient quick{door.port()};
+
+    dripping.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
+    pollfd answered{.fd = dripping.descriptor(), .events = POLLIN, .revents = 0};
+    while (::poll(&answered, 1, 5) == 0) dripping.send("x");
+    const auto answer = dripping.read();
+
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 408);
+    EXPECT_EQ(quick.post("/x", "hi")->status, 200);
+}
+
+TEST(HttpIn, OneAddressWithTooManyConnectionsIsAnswered429UntilOneLeaves) {
+    HttpIn door{{.port = 0, .per_address = {.connections_max = 2}}, echo};
+    HttpClient first{door.port()};
+    ASSERT_TRUE(first.get("/x"));
+    {
+        HttpClient second{door.port()};
+        ASSERT_TRUE(second.get("/x"));
+        HttpClient third{door.port()};
+        const auto refused = third.read();
+
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->status, 429);
+        EXPECT_EQ(refused->headers.at("retry-after"), "1");
+        EXPECT_TRUE(third.ends());
+    }
+    while (door.connections() > 1) std::this_thread::yield();
+
+    EXPECT_EQ(HttpClient{door.port()}.get("/x")->status, 200);
+    EXPECT_EQ(first.get("/x")->status, 200);
+}
+
+TEST(HttpIn, OneAddressThatAsksTooFastIsAnswered429BeforeItsBodyIsRead) {
+    HttpIn door{{.port = 0, .per_address = {.requests_per_second = 0.01}}, echo};
+    HttpClient client{door.port()};
+
+    EXPECT_EQ(client.get("/x")->status, 200);
+    client.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
+    const auto refused = client.read();
+
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->status, 429);
+    EXPECT_GE(std::stoi(refused->headers.at("retry-after")), 1);
+    EXPECT_LE(std::stoi(refused->headers.at("retry-after")), 100);
+    door.set_limits({}, {});
+    EXPECT_EQ(HttpClient{door.port()}.get("/x")->status, 200);
+}
+
+TEST(AddressLimits, APaceIsKeptPerAddressAndARestIsForgiven) {
+    const http_in::AddressOptions options{.requests_per_second = 10};
+    http_in::AddressLimits limits{options};
+    const LocalTime start{seconds{1000}};
+
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(limits.admit("a", start), Duration{}) << i;
+    EXPECT_EQ(limits.admit("a", start), milliseconds{100});
+    EXPECT_EQ(limits.admit("b", start), Duration{});
+    EXPECT_EQ(limits.admit("a", start + milliseconds{100}), Duration{});
+    EXPECT_GT(limits.admit("a", start + milliseconds{100}), Duration{});
+    limits.forget_rested(start + seconds{1});
+    EXPECT_GT(limits.admit("a", start + milliseconds{150}), Duration{}) << "it has not rested yet";
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(limits.admit("a", start + seconds{9}), Duration{}) << i;
+}
+
 TEST(HttpIn, AStopAnswersWhatWasReadAndClosesTheRest) {
     Desk desk;
     HttpIn door{{.port = 0}, desk.handler()};
@@ -307,6 +380,7 @@ TEST(HttpIn, AThousandSlowConnectionsDoNotKeepOthersFromBeingServed) {
     HttpIn door{{.port = 0,
                  .header_deadline = seconds{600},
                  .body_deadline = seconds{600},
+                 .body_rate_min = 0,
                  .idle_deadline = seconds{600}},
                 echo};
     std::vector<HttpClient> slow;

@@ -191,21 +191,22 @@ void AppendQueue::carry_out(Round& round, const std::shared_ptr<Mailbox>& mailbo
     // Before the append is sent: what a later read may have brought is not handed over.
     const std::uint64_t reads_before =
         mailbox ? mailbox->reads_issued.load(std::memory_order_acquire) : 0;
+    const LocalTime patient_until = later(system_clock().now(), limits_.patience);
     if (round.size() == 1) {
-        carry_out_alone(*round.front());
+        carry_out_alone(*round.front(), patient_until);
     } else {
-        carry_out_together(round);
+        carry_out_together(round, patient_until);
     }
     if (mailbox) hand_over(round, *mailbox, reads_before);
 }
 
-void AppendQueue::carry_out_together(Round& round) {
+void AppendQueue::carry_out_together(Round& round, LocalTime patient_until) {
     std::vector<Append> batch;
     for (const Ticket* ticket : round) {
         batch.insert(batch.end(), ticket->items.begin(), ticket->items.end());
     }
     try {
-        const std::vector<AppendResult> results = store(batch);
+        const std::vector<AppendResult> results = store(batch, patient_until);
         auto from = results.begin();
         for (Ticket* ticket : round) {
             const auto to = std::next(from, std::ssize(ticket->items));
@@ -214,8 +215,11 @@ void AppendQueue::carry_out_together(Round& round) {
         }
     } catch (const StoreError& error) {
         for (Ticket* ticket : round) {
-            if (may_be_ones_fault(error.reaction())) {
-                carry_out_alone(*ticket);
+            // A store that is busy for all of them is busy for each, and all of them wait.
+            const bool is_too_late =
+                error.reaction() == Reaction::retry && system_clock().now() >= patient_until;
+            if (may_be_ones_fault(error.reaction()) && !is_too_late) {
+                carry_out_alone(*ticket, patient_until);
             } else {
                 ticket->error = std::current_exception();
             }
@@ -225,15 +229,16 @@ void AppendQueue::carry_out_together(Round& round) {
     }
 }
 
-void AppendQueue::carry_out_alone(Ticket& ticket) {
+void AppendQueue::carry_out_alone(Ticket& ticket, LocalTime patient_until) {
     try {
-        ticket.results = store(ticket.items);
+        ticket.results = store(ticket.items, patient_until);
     } catch (...) {
         ticket.error = std::current_exception();
     }
 }
 
-std::vector<AppendResult> AppendQueue::store(std::span<const Append> items) {
+std::vector<AppendResult> AppendQueue::store(std::span<const Append> items,
+                                             LocalTime patient_until) {
     for (int attempt = 1;; ++attempt) {
         try {
             return store_.append(items);
@@ -241,7 +246,7 @@ std::vector<AppendResult> AppendQueue::store(std::span<const Append> items) {
             const bool again =
                 error.reaction() == Reaction::retry || error.reaction() == Reaction::reconnect;
             if (error.reaction() == Reaction::find_out) return all_unknown(items);
-            if (!again || attempt == kTries) throw;
+            if (!again || attempt == kTries || system_clock().now() >= patient_until) throw;
         }
     }
 }

@@ -25,6 +25,9 @@ struct AppendLimits {
     std::size_t waiting_max = 100'000;
     /// Messages of one commit. A single call is never split.
     std::size_t batch_max = 2'000;
+    /// What the store asks to repeat is repeated this long; then it fails. Each try takes the store's
+    /// own time.
+    Duration patience = std::chrono::seconds{1};
     /// A thread for those who do not wait, started for the first of them. Off: their own thread
     /// carries it out.
     bool own_thread = true;
@@ -96,9 +99,9 @@ private:
     void pass_on(std::unique_lock<std::mutex>& lock);
     Round next_round();
     void carry_out(Round& round, const std::shared_ptr<Mailbox>& mailbox);
-    void carry_out_together(Round& round);
-    void carry_out_alone(Ticket& ticket);
-    std::vector<AppendResult> store(std::span<const Append> items);
+    void carry_out_together(Round& round, LocalTime patient_until);
+    void carry_out_alone(Ticket& ticket, LocalTime patient_until);
+    std::vector<AppendResult> store(std::span<const Append> items, LocalTime patient_until);
     static void hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before);
     static void answer(Ticket& ticket);
 

@@ -35,6 +35,11 @@ void read_store(Section& top, Config& config) {
         }
     }
     top.choice("durability", config.relaxed_durability, {{"strict", false}, {"relaxed", true}});
+    top.duration("busy_timeout", config.busy_timeout);
+    if (config.busy_timeout < std::chrono::milliseconds{1} ||
+        config.busy_timeout > std::chrono::minutes{10}) {
+        top.problem("busy_timeout", "must be \"1ms\" … \"10m\"");
+    }
     top.text("instance", config.instance);
 }
 
@@ -65,6 +70,10 @@ void read_server(Section section, ServerConfig& server) {
     section.size("body_max", server.body_max);
     section.size("header_max", server.header_max);
     section.number("connections_max", server.connections_max, 1, 1'000'000);
+    section.number("connections_per_address", server.connections_per_address, 0, 1'000'000);
+    section.rate("requests_per_address", server.requests_per_address);
+    section.size("body_rate_min", server.body_rate_min);
+    section.number("waiting_max", server.waiting_max, 1, 10'000'000);
     Section tls = section.table("tls");
     tls.text("cert", server.tls_cert);
     tls.text("key", server.tls_key);

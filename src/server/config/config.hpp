@@ -33,6 +33,10 @@ struct ServerConfig {
     std::uint64_t body_max = 1ULL << 20;
     std::uint64_t header_max = 16ULL << 10;
     std::uint32_t connections_max = 10'000;
+    std::uint32_t connections_per_address = 0;
+    double requests_per_address = 0;
+    std::uint64_t body_rate_min = 1024;
+    std::uint32_t waiting_max = 100'000;
     std::string tls_cert{};
     std::string tls_key{};
     std::vector<std::string> admin_tokens{};
@@ -66,6 +70,7 @@ struct TargetConfig {
 struct Config {
     std::string store = "sqlite:waybill.db";
     bool relaxed_durability = false;
+    Duration busy_timeout = std::chrono::seconds{2};
     std::string instance = "auto";
     EngineConfig engine{};
     ServerConfig server{};

@@ -56,6 +56,11 @@ Database::~Database() {
     if (!is_borrowed_) sqlite3_close_v2(handle_);
 }
 
+void Database::wait_at_most(Duration time) {
+    const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(time);
+    sqlite3_busy_timeout(handle_, static_cast<int>(rounded.count()));
+}
+
 sqlite3_stmt* Database::prepare(const sql::Query& query) {
     sqlite3_stmt*& statement = statements_[query.number];
     if (statement == nullptr) {

@@ -76,6 +76,8 @@ public:
     sqlite3* handle() const { return handle_; }
     /// Inside a transaction, whoever began it.
     bool in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
+    /// For others to leave the file.
+    void wait_at_most(Duration time);
     std::int64_t last_row() const { return sqlite3_last_insert_rowid(handle_); }
 
     /// Runs it to the end; answers the rows it changed.

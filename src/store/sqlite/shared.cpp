@@ -46,10 +46,7 @@ std::unique_ptr<Session> open_session(const std::string& path, Role role, const 
     flags |= role == Role::handler ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX;
     auto session = std::make_unique<Session>(path, flags);
     Database& db = session->db;
-    sqlite3_busy_timeout(
-        db.handle(),
-        static_cast<int>(
-            std::chrono::ceil<std::chrono::milliseconds>(options.busy_timeout).count()));
+    db.wait_at_most(options.busy_timeout);
     // Before anything is written: only our keeper copies the journal, and only under the write lock.
     sqlite3_wal_autocheckpoint(db.handle(), 0);
     if (role == Role::writer) use_wal(db, path);

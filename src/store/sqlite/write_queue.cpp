@@ -4,11 +4,14 @@
 
 #include "core/wording.hpp"
 #include "error_map.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::sqlite {
 
 void WriteQueue::enter(const Work& work, bool is_exclusive) {
-    Ticket ticket{.work = work, .is_exclusive = is_exclusive};
+    Ticket ticket{.work = work,
+                  .is_exclusive = is_exclusive,
+                  .patient_until = later(system_clock().now(), limits_.patience)};
     std::unique_lock lock{mutex_};
     if (is_busy_ && leader_ == std::this_thread::get_id()) {
         throw StoreError{Reaction::bad_data,
@@ -21,7 +24,8 @@ void WriteQueue::enter(const Work& work, bool is_exclusive) {
             lead(lock);
         } else if (ticket.is_taken) {
             ticket.changed.wait(lock);
-        } else if (ticket.changed.wait_for(lock, limits_.patience) == std::cv_status::timeout) {
+        } else if (ticket.changed.wait_for(lock, ticket.patient_until - system_clock().now()) ==
+                   std::cv_status::timeout) {
             if (!ticket.is_taken && !may_lead(ticket)) give_up_waiting(ticket);
         }
     }
@@ -81,7 +85,15 @@ WriteQueue::Round WriteQueue::next_round() {
     return round;
 }
 
+/// Who has waited for its turn does not wait as long again for the file.
+void WriteQueue::be_patient(const Round& round) {
+    LocalTime until{};
+    for (const Ticket* ticket : round) until = std::max(until, ticket->patient_until);
+    writer_.db.wait_at_most(std::max(Duration{}, until - system_clock().now()));
+}
+
 void WriteQueue::carry_out(Round& round) {
+    be_patient(round);
     if (round.front()->is_exclusive) {
         carry_out_exclusive(*round.front());
     } else if (round.size() == 1) {

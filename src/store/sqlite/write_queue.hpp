@@ -31,7 +31,7 @@ namespace waybill::sqlite {
 class WriteQueue {
 public:
     struct Limits {
-        /// For a turn to come.
+        /// For a turn to come, and for others to leave the file.
         Duration patience{};
         /// Works that share a transaction at most.
         std::size_t batch_max = 64;
@@ -71,6 +71,7 @@ private:
     struct Ticket {
         const Work& work;
         bool is_exclusive = false;
+        LocalTime patient_until{};
         bool is_taken = false;
         bool is_done = false;
         std::exception_ptr error{};
@@ -85,6 +86,7 @@ private:
     void give_up_waiting(const Ticket& ticket);
 
     void carry_out(Round& round);
+    void be_patient(const Round& round);
     void carry_out_together(Round& round);
     void carry_out_alone(Ticket& ticket);
     /// False: the whole transaction is gone with it.

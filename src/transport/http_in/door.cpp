@@ -13,6 +13,21 @@ namespace waybill::http_in {
 namespace asio = boost::asio;
 using Error = boost::system::error_code;
 
+namespace {
+
+/// What counts as one address: of IPv6 the network, of which everybody has 2^64 addresses.
+std::string place_of(asio::ip::address address) {
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+        address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+    }
+    if (address.is_v4()) return address.to_string();
+    auto bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), static_cast<unsigned char>(0));
+    return asio::ip::address_v6{bytes}.to_string();
+}
+
+}  // namespace
+
 /// Answers at the latest when the last copy of its Reply is gone.
 class Reply::Pending {
 public:
@@ -126,35 +141,41 @@ void Door::accept() {
 }
 
 void Door::on_accepted(asio::ip::tcp::socket socket) {
-    if (sessions_.size() >= options.connections_max) return turn_away(std::move(socket));
+    if (sessions_.size() >= options.connections_max) {
+        return turn_away(std::move(socket),
+                         {503, "too-many-connections", "too many connections; come again later"});
+    }
     Error error;
     socket.set_option(asio::ip::tcp::no_delay(true), error);
     const auto peer = socket.remote_endpoint(error);
     std::string remote = error ? std::string{} : peer.address().to_string();
+    std::string place = error ? std::string{} : place_of(peer.address());
+    if (!addresses_.enter(place)) {
+        return turn_away(std::move(socket),
+                         {429, "too-many-connections", "too many connections from one address"});
+    }
     auto session = std::make_shared<Session>(
         *this,
         tls_ ? tls_stream(std::move(socket), *tls_) : plain_stream(std::move(socket), scratch_),
-        std::move(remote));
+        std::move(remote), std::move(place));
     sessions_.insert(session);
     connections.store(sessions_.size(), std::memory_order_relaxed);
     arm_tick();
     session->start();
 }
 
-void Door::turn_away(asio::ip::tcp::socket socket) {
+void Door::turn_away(asio::ip::tcp::socket socket, const Refusal& refusal) {
     Error ignored;
     socket.non_blocking(true, ignored);
     if (!tls_) {
-        const std::string text = to_text(
-            to_response({503, "too-many-connections", "too many connections; come again later"}),
-            {.keep_alive = false}, date());
+        const std::string text = to_text(to_response(refusal), {.keep_alive = false}, date());
         socket.write_some(asio::buffer(text), ignored);
     }
     socket.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
 }
 
 void Door::forget(const std::shared_ptr<Session>& session) {
-    sessions_.erase(session);
+    if (sessions_.erase(session) == 1) addresses_.leave(session->place());
     connections.store(sessions_.size(), std::memory_order_relaxed);
     if (stopping_ && sessions_.empty()) io.stop();
 }
@@ -222,7 +243,8 @@ void Door::arm_tick() {
     ticking_ = true;
     const Duration shortest =
         std::min({options.tls_deadline, options.header_deadline, options.body_deadline,
-                  options.idle_deadline, options.answer_deadline, options.write_deadline});
+                  options.body_rate_grace, options.idle_deadline, options.answer_deadline,
+                  options.write_deadline});
     tick_.expires_after(std::clamp<Duration>(shortest / 4, std::chrono::milliseconds{5},
                                              std::chrono::milliseconds{250}));
     tick_.async_wait([this](const Error& error) {
@@ -242,6 +264,7 @@ void Door::on_tick() {
             session->on_tick(moment);
         }
     }
+    addresses_.forget_rested(moment);
     if (!sessions_.empty()) arm_tick();
 }
 

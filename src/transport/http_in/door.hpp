@@ -61,6 +61,8 @@ public:
     void accept();
     void begin_stop(Duration grace);
     void forget(const std::shared_ptr<Session>& session);
+    /// How long that one must wait before its next request; zero: not at all.
+    Duration admit(const std::string& address) { return addresses_.admit(address, now()); }
 
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
     LocalTime now() { return clock_.now(); }
@@ -78,7 +80,7 @@ public:
 
 private:
     void on_accepted(boost::asio::ip::tcp::socket socket);
-    void turn_away(boost::asio::ip::tcp::socket socket);
+    void turn_away(boost::asio::ip::tcp::socket socket, const Refusal& refusal);
     void fetch_answers();
     void arm_tick();
     void on_tick();
@@ -91,6 +93,7 @@ private:
     boost::asio::steady_timer accept_pause_{io};
     std::optional<boost::asio::ssl::context> tls_{};
     std::unordered_set<std::shared_ptr<Session>> sessions_{};
+    AddressLimits addresses_{options.per_address};
     std::array<char, 65'536> scratch_{};
     std::string date_{};
     std::int64_t date_second_ = -1;

@@ -36,8 +36,13 @@ Problems check(const Options& options) {
     require(problems,
             positive(options.tls_deadline) && positive(options.header_deadline) &&
                 positive(options.body_deadline) && positive(options.idle_deadline) &&
-                positive(options.answer_deadline) && positive(options.write_deadline),
+                positive(options.answer_deadline) && positive(options.write_deadline) &&
+                positive(options.body_rate_grace),
             "deadlines: must be more than zero");
+    require(problems,
+            options.per_address.requests_per_second >= 0 &&
+                options.per_address.requests_per_second <= 1e6,
+            "requests per address: must be 0 (no limit) … 1,000,000 per second");
     return problems;
 }
 
@@ -76,8 +81,11 @@ std::uint64_t HttpIn::connections() const {
     return parts_->door.connections.load(std::memory_order_relaxed);
 }
 
-void HttpIn::set_limits(const RequestLimits& limits) {
-    boost::asio::post(parts_->door.io, [this, limits] { parts_->door.options.request = limits; });
+void HttpIn::set_limits(const RequestLimits& limits, const AddressOptions& per_address) {
+    boost::asio::post(parts_->door.io, [this, limits, per_address] {
+        parts_->door.options.request = limits;
+        parts_->door.options.per_address = per_address;
+    });
 }
 
 void HttpIn::stop(Duration grace) {

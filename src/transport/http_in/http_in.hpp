@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "transport/http_in/address_limits.hpp"
 #include "transport/http_in/request_reader.hpp"
 #include "waybill/http.hpp"
 #include "waybill/problems.hpp"
@@ -33,6 +34,7 @@ struct Options {
     std::uint16_t port = 8080;
     std::optional<TlsFiles> tls{};
     RequestLimits request{};
+    AddressOptions per_address{};
     /// Whoever comes when there are this many is answered 503. 1 … 1,000,000.
     std::uint32_t connections_max = 10'000;
     /// Requests being handled; the next one is answered 503. 1 … 1,000,000.
@@ -43,6 +45,10 @@ struct Options {
     Duration header_deadline = std::chrono::seconds{10};
     /// For the rest of a request. Then 408.
     Duration body_deadline = std::chrono::seconds{30};
+    /// A body that has come more slowly than this once `body_rate_grace` is over is not waited for
+    /// any longer: 408. Bytes per second; 0: no such limit.
+    std::uint64_t body_rate_min = 1024;
+    Duration body_rate_grace = std::chrono::seconds{5};
     /// Between two requests of a connection, and before the first. Then it is closed.
     Duration idle_deadline = std::chrono::seconds{15};
     /// For the handler. Then 503: what became of the request is not known.
@@ -109,8 +115,8 @@ public:
 
     std::uint16_t port() const;
     std::uint64_t connections() const;
-    /// For requests that begin later.
-    void set_limits(const RequestLimits& limits);
+    /// For requests and connections that begin later.
+    void set_limits(const RequestLimits& limits, const AddressOptions& per_address);
     /// No new connection; what was read, wholly or in part, is answered within `grace`; idle
     /// connections are closed at once.
     void stop(Duration grace);

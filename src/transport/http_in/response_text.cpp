@@ -1,6 +1,7 @@
 #include "transport/http_in/response_text.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 
@@ -70,11 +71,14 @@ std::string to_text(const HttpResponse& response, const Framing& framing, std::s
     return text;
 }
 
-HttpResponse to_response(const Refusal& refusal) {
+HttpResponse to_response(const Refusal& refusal, Duration retry_after) {
     HttpResponse response;
     response.status = refusal.status;
     response.headers.add("Content-Type", "application/json");
-    if (refusal.status == 503) response.headers.add("Retry-After", "1");
+    if (refusal.status == 503 || refusal.status == 429) {
+        const auto seconds = std::chrono::ceil<std::chrono::seconds>(retry_after).count();
+        response.headers.add("Retry-After", std::to_string(seconds));
+    }
     response.body = R"({"error":{"code":")";
     response.body += refusal.code;
     response.body += R"(","message":")";
@@ -82,7 +86,7 @@ HttpResponse to_response(const Refusal& refusal) {
         if (c == '"') response.body += '\\';
         response.body += c;
     }
-    response.body += R"("}})";
+    response.body += R"(","detail":{}}})";
     return response;
 }
 

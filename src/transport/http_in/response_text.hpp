@@ -21,8 +21,8 @@ struct Framing {
 };
 
 std::string to_text(const HttpResponse& response, const Framing& framing, std::string_view date);
-/// {"error":{"code","message"}}
-HttpResponse to_response(const Refusal& refusal);
+/// {"error":{"code","message","detail":{}}}; of 429 and 503 with Retry-After.
+HttpResponse to_response(const Refusal& refusal, Duration retry_after = std::chrono::seconds{1});
 /// IMF-fixdate.
 std::string http_date(StoreTime now);
 

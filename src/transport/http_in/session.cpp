@@ -15,10 +15,11 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-Session::Session(Door& door, std::unique_ptr<Stream> stream, std::string remote)
+Session::Session(Door& door, std::unique_ptr<Stream> stream, std::string remote, std::string place)
     : door_(door),
       stream_(std::move(stream)),
       remote_(std::move(remote)),
+      place_(std::move(place)),
       reader_(door.options.request) {}
 
 std::shared_ptr<Session> Session::self() {
@@ -72,9 +73,16 @@ void Session::feed(std::string_view bytes) {
         bytes.remove_prefix(used);
         switch (reader_.state()) {
             case RequestReader::State::refused: return refuse(reader_.refusal());
-            case RequestReader::State::complete: pending_.assign(bytes); return begin_handling();
+            case RequestReader::State::complete:
+                if (phase_ == Phase::head && !is_admitted()) return;
+                pending_.assign(bytes);
+                return begin_handling();
             case RequestReader::State::body:
-                if (phase_ == Phase::head) enter(Phase::body, door_.options.body_deadline);
+                if (phase_ != Phase::head) break;
+                if (!is_admitted()) return;
+                enter(Phase::body, door_.options.body_deadline);
+                head_bytes_ = bytes_in_;
+                body_at_ = door_.now();
                 break;
             case RequestReader::State::head: break;
         }
@@ -86,6 +94,13 @@ void Session::feed(std::string_view bytes) {
         reader_.continued();
     }
     read_on();
+}
+
+bool Session::is_admitted() {
+    const Duration wait = door_.admit(place_);
+    if (wait <= Duration{}) return true;
+    refuse({429, "too-many-requests", "too many requests from one address; slow down"}, wait);
+    return false;
 }
 
 void Session::begin_handling() {
@@ -106,12 +121,12 @@ void Session::answer(std::uint64_t number, const HttpResponse& response, std::st
     write_answer(response, outcome);
 }
 
-void Session::refuse(const Refusal& refusal) {
+void Session::refuse(const Refusal& refusal, Duration retry_after) {
     method_ = reader_.request().method;
     path_ = reader_.request().path();
     keep_alive_ = say_keep_alive_ = false;
     complete_at_ = door_.now();
-    write_answer(to_response(refusal), refusal.code);
+    write_answer(to_response(refusal, retry_after), refusal.code);
 }
 
 void Session::write_answer(const HttpResponse& response, std::string_view outcome) {
@@ -150,8 +165,17 @@ void Session::on_written(bool ok) {
     read_on();
 }
 
+/// Below the least pace since the body began.
+bool Session::drips(LocalTime now) const {
+    const Duration time = now - body_at_;
+    if (phase_ != Phase::body || time < door_.options.body_rate_grace) return false;
+    const double seconds = std::chrono::duration<double>(time).count();
+    return static_cast<double>(bytes_in_ - head_bytes_) <
+           static_cast<double>(door_.options.body_rate_min) * seconds;
+}
+
 void Session::on_tick(LocalTime now) {
-    if (now < deadline_) return;
+    if (now < deadline_ && !drips(now)) return;
     switch (phase_) {
         case Phase::head:
             return refuse({408, "slow-request", "the head of the request took too long"});

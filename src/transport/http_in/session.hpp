@@ -20,8 +20,10 @@ class Door;
 /// Lifetime:      kept by the door until it is closed, and by whatever it waits for.
 class Session final : public StreamUser {
 public:
-    Session(Door& door, std::unique_ptr<Stream> stream, std::string remote);
+    /// `place` is what counts as its address.
+    Session(Door& door, std::unique_ptr<Stream> stream, std::string remote, std::string place);
 
+    const std::string& place() const { return place_; }
     void start();
     /// Ignored unless it is for the request being handled.
     void answer(std::uint64_t number, const HttpResponse& response, std::string_view outcome);
@@ -50,8 +52,11 @@ private:
     void enter(Phase phase, Duration deadline);
     void read_on();
     void feed(std::string_view bytes);
+    /// The head is complete: may it go on?
+    bool is_admitted();
+    bool drips(LocalTime now) const;
     void begin_handling();
-    void refuse(const Refusal& refusal);
+    void refuse(const Refusal& refusal, Duration retry_after = std::chrono::seconds{1});
     void write_answer(const HttpResponse& response, std::string_view outcome);
     void next_request();
     std::shared_ptr<Session> self();
@@ -59,6 +64,7 @@ private:
     Door& door_;
     std::unique_ptr<Stream> stream_;
     const std::string remote_;
+    const std::string place_;
     RequestReader reader_;
     Phase phase_ = Phase::opening;
     LocalTime deadline_ = local_never;
@@ -75,6 +81,9 @@ private:
     bool keep_alive_ = true;
     bool say_keep_alive_ = false;
     std::uint64_t bytes_in_ = 0;
+    /// Where the body begins.
+    std::uint64_t head_bytes_ = 0;
+    LocalTime body_at_{};
     LocalTime began_at_{};
     LocalTime complete_at_{};
 };
