@@ -65,22 +65,29 @@ public:
     /// An operator's request, with the token the server left beside its store.
     std::optional<HttpAnswer> operate(const std::string& method, const std::string& target,
                                       const std::string& body = {}) {
-        const auto local = server::read_local_access(server::local_access_file(store_file()));
-        return HttpClient{port()}.ask(method + " " + target + " HTTP/1.1\r\nHost: test\r\n" +
-                                      "Authorization: Bearer " + local.value().token +
-                                      "\r\nContent-Length: " + std::to_string(body.size()) +
-                                      "\r\n\r\n" + body);
+        return HttpClient{port()}.ask(operators_request(method, target, body));
     }
     /// Until a listing says what is wanted.
     bool eventually(const std::string& target, const std::string& wanted) {
         const LocalTime patience = later(system_clock().now(), std::chrono::seconds{60});
+        // One connection for all of it: thousands would use up the ports of this host.
+        HttpClient client{port()};
+        const std::string request = operators_request("GET", target, {});
         while (system_clock().now() < patience) {
-            if (operate("GET", target)->body.find(wanted) != std::string::npos) return true;
+            if (client.ask(request)->body.find(wanted) != std::string::npos) return true;
         }
         return false;
     }
 
 private:
+    std::string operators_request(const std::string& method, const std::string& target,
+                                  const std::string& body) const {
+        const auto local = server::read_local_access(server::local_access_file(store_file()));
+        return method + " " + target + " HTTP/1.1\r\nHost: test\r\n" + "Authorization: Bearer " +
+               local.value().token + "\r\nContent-Length: " + std::to_string(body.size()) +
+               "\r\n\r\n" + body;
+    }
+
     TemporaryFolder folder_;
     server::Log log_{server::LogLevel::error, server::LogFormat::text, system_clock()};
     server::Config config_;
