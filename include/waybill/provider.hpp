@@ -27,6 +27,11 @@ struct Arrival {
     StoreTime now{};
     /// Where to write down what was tried; null in production.
     providers::Evidence* evidence = nullptr;
+    /// What was in a body that came compressed and is signed as it came. Null: the body says it.
+    const std::string* decompressed = nullptr;
+
+    /// Where the event says what it is. What is signed is `request.body`.
+    std::string_view content() const { return decompressed ? *decompressed : request.body; }
 };
 
 /// A webhook that is what it claims to be.

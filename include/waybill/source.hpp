@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,14 @@ struct SignatureOptions {
     std::string secret_form = "text";
 
     bool operator==(const SignatureOptions&) const = default;
+};
+
+/// What becomes of a body with Content-Encoding: gzip. Where it is taken it is decompressed within
+/// bounds, and the message is what was inside.
+enum class Gzip : std::uint8_t {
+    refused,         ///< 415
+    signed_as_sent,  ///< the signature covers the compressed bytes
+    signed_inside,   ///< the signature covers what was compressed
 };
 
 /// A sender of webhooks, as configured. Places are written "header:NAME", "query:NAME" or
@@ -64,6 +73,7 @@ struct Source {
     std::vector<std::string> keep_headers{};
     /// The request is a CloudEvent, in binary or structured mode; it says its own id and type.
     bool cloudevents = false;
+    Gzip gzip = Gzip::refused;
     /// For "generic"; "api-key" takes its header too.
     SignatureOptions signature{};
 

@@ -8,6 +8,7 @@
 #include "core/sha256.hpp"
 #include "core/text.hpp"
 #include "intake/answers.hpp"
+#include "intake/gzip.hpp"
 #include "intake/identity.hpp"
 #include "intake/seen_bodies.hpp"
 #include "intake/sources.hpp"
@@ -27,9 +28,13 @@ struct Accepted {
     IntakeReport report{};
 };
 
-bool is_encoded(const HttpRequest& request) {
+/// Empty: as it is.
+std::string_view encoding_of(const HttpRequest& request) {
     const std::string* encoding = request.headers.find("Content-Encoding");
-    return encoding != nullptr && !encoding->empty() && !same_name(*encoding, "identity");
+    const bool is_plain =
+        encoding == nullptr || encoding->empty() || same_name(*encoding, "identity");
+    if (request.headers.count("Content-Encoding") > 1) return "several";
+    return is_plain ? std::string_view{} : *encoding;
 }
 
 std::string content_type(const HttpRequest& request) {
@@ -71,12 +76,17 @@ struct Intake::Parts {
 
     /// Everything up to the append: the answer if there is one already, or what is to be stored.
     std::variant<Answered, Accepted> examine(HttpRequest& request);
-    std::optional<HttpResponse> refuse_early(const HttpRequest& request, IntakeReport& report);
+    std::optional<HttpResponse> refuse_early(const HttpRequest& request, const Source& source,
+                                             IntakeReport& report);
+    /// What is inside a compressed body, or the answer to one that cannot be taken.
+    std::variant<std::string, HttpResponse> decompress(const HttpRequest& request,
+                                                       IntakeReport& report) const;
     Accepted accept(HttpRequest& request, const Source& source, Parsed parsed, IntakeReport report);
     void leave();
 };
 
 std::optional<HttpResponse> Intake::Parts::refuse_early(const HttpRequest& request,
+                                                        const Source& source,
                                                         IntakeReport& report) {
     const auto refuse = [&](unsigned status, const char* code, const char* message) {
         report.outcome = code;
@@ -94,10 +104,23 @@ std::optional<HttpResponse> Intake::Parts::refuse_early(const HttpRequest& reque
     if (request.body.size() > options.body_bytes_max) {
         return refuse(413, "body-too-large", "the body is larger than is taken here");
     }
-    if (is_encoded(request)) {
-        return refuse(415, "encoded-body", "send the body without Content-Encoding");
+    const std::string_view encoding = encoding_of(request);
+    if (!encoding.empty() && (source.gzip == Gzip::refused || !same_name(encoding, "gzip"))) {
+        return refuse(415, "encoded-body",
+                      source.gzip == Gzip::refused ? "send the body without Content-Encoding"
+                                                   : "the only encoding taken here is gzip");
     }
     return std::nullopt;
+}
+
+std::variant<std::string, HttpResponse> Intake::Parts::decompress(const HttpRequest& request,
+                                                                  IntakeReport& report) const {
+    auto decoded = intake::decode_gzip(request.body, options.body_bytes_max);
+    if (auto* body = std::get_if<std::string>(&decoded)) return std::move(*body);
+    const auto& refused = std::get<intake::NotDecoded>(decoded);
+    report.outcome = refused.is_too_large ? "body-too-large" : "malformed";
+    return intake::error_response(refused.is_too_large ? 413 : 400, report.outcome,
+                                  refused.message);
 }
 
 std::variant<Answered, Accepted> Intake::Parts::examine(HttpRequest& request) {
@@ -113,12 +136,27 @@ std::variant<Answered, Accepted> Intake::Parts::examine(HttpRequest& request) {
                         std::move(report)};
     }
     report.source = bound->source.name;
-    if (auto refused = refuse_early(request, report)) {
+    if (auto refused = refuse_early(request, bound->source, report)) {
         return Answered{*std::move(refused), std::move(report)};
+    }
+    std::optional<std::string> inside;
+    if (!encoding_of(request).empty()) {
+        auto decoded = decompress(request, report);
+        if (auto* refused = std::get_if<HttpResponse>(&decoded)) {
+            return Answered{std::move(*refused), std::move(report)};
+        }
+        inside = std::get<std::string>(std::move(decoded));
+        if (bound->source.gzip == Gzip::signed_inside) {
+            request.body = *std::exchange(inside, std::nullopt);
+            request.headers.set("Content-Encoding", "identity");
+        }
     }
     Verdict verdict;
     try {
-        verdict = bound->provider->receive({request, bound->source, clock.wall()});
+        verdict = bound->provider->receive({.request = request,
+                                            .source = bound->source,
+                                            .now = clock.wall(),
+                                            .decompressed = inside ? &*inside : nullptr});
     } catch (...) {
         HttpResponse response =
             intake::failure_response(std::current_exception(), options.retry_after, report);
@@ -132,6 +170,7 @@ std::variant<Answered, Accepted> Intake::Parts::examine(HttpRequest& request) {
         report.outcome = to_string(rejected->reason);
         return Answered{intake::refusal(*rejected, options.retry_after), std::move(report)};
     }
+    if (inside) request.body = *std::move(inside);
     return accept(request, bound->source, std::get<Parsed>(std::move(verdict)), std::move(report));
 }
 

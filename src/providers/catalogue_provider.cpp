@@ -98,7 +98,7 @@ Scheme CatalogueProvider::scheme_for(const Source& source, Reading& reading) con
 }
 
 Verdict CatalogueProvider::receive(const Arrival& arrival) const {
-    Reading reading{arrival.request};
+    Reading reading{arrival.request, arrival.content()};
     if (auto answer = unsigned_handshake(entry_.handshake, arrival, reading)) {
         return *std::move(answer);
     }

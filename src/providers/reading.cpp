@@ -99,7 +99,7 @@ std::optional<std::string> Reading::find_one(std::string_view place) {
         return value != nullptr ? std::optional{*value} : std::nullopt;
     }
     if (place.starts_with(kQuery)) return form_field(request_.query(), place.substr(kQuery.size()));
-    if (place.starts_with(kForm)) return form_field(request_.body, place.substr(kForm.size()));
+    if (place.starts_with(kForm)) return form_field(content_, place.substr(kForm.size()));
     if (place.starts_with(kJson)) return in_body(place.substr(kJson.size()));
     return std::nullopt;
 }
@@ -108,7 +108,7 @@ const json::Value* Reading::body() {
     if (!parsed_) {
         parsed_ = true;
         try {
-            body_ = json::parse(request_.body);
+            body_ = json::parse(content_);
         } catch (const json::ReadError& error) {
             problem_ = error.problem();
         }

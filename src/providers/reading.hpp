@@ -13,7 +13,10 @@ namespace waybill::providers {
 /// A request, and what it says in some place. Its body is parsed when someone first asks.
 class Reading {
 public:
-    explicit Reading(const HttpRequest& request) : request_(request) {}
+    explicit Reading(const HttpRequest& request) : Reading(request, request.body) {}
+    /// Of a body that says something else than its bytes: one that came compressed.
+    Reading(const HttpRequest& request, std::string_view content)
+        : request_(request), content_(content) {}
 
     /// What is in the first of these places ("header:X-Id|json:id") that has something; "=text" is
     /// that text, and "json:type+json:action" is both with a dot between. Texts and whole numbers
@@ -36,6 +39,7 @@ private:
     const json::Value* step(const json::Value& from, const std::string& name);
 
     const HttpRequest& request_;
+    const std::string_view content_;
     bool parsed_ = false;
     std::optional<json::Value> body_{};
     std::string problem_{};

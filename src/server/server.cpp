@@ -1,5 +1,6 @@
 #include "server/server.hpp"
 
+#include <algorithm>
 #include <shared_mutex>
 #include <utility>
 
@@ -19,10 +20,12 @@ namespace {
 
 using http_in::Reply;
 
-http_in::RequestLimits limits_of(const ServerConfig& config) {
+http_in::RequestLimits limits_of(const Config& config) {
     http_in::RequestLimits limits;
-    limits.body_bytes_max = config.body_max;
-    limits.header_bytes_max = static_cast<std::size_t>(config.header_max);
+    limits.body_bytes_max = config.server.body_max;
+    limits.header_bytes_max = static_cast<std::size_t>(config.server.header_max);
+    limits.passes_gzip = std::ranges::any_of(
+        config.sources, [](const Source& source) { return source.gzip != Gzip::refused; });
     return limits;
 }
 
@@ -31,10 +34,11 @@ http_in::AddressOptions per_address_of(const ServerConfig& config) {
             .requests_per_second = config.requests_per_address};
 }
 
-http_in::Options options_of(const ServerConfig& config) {
+http_in::Options options_of(const Config& all) {
+    const ServerConfig& config = all.server;
     http_in::Options options{.host = config.host, .port = config.port};
     options.connections_max = config.connections_max;
-    options.request = limits_of(config);
+    options.request = limits_of(all);
     options.per_address = per_address_of(config);
     options.body_rate_min = config.body_rate_min;
     if (!config.tls_cert.empty()) options.tls = http_in::TlsFiles{config.tls_cert, config.tls_key};
@@ -90,7 +94,7 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
       generation(std::make_unique<Generation>(config, *store, out, log)) {
     generation->app.start();
     door = std::make_unique<http_in::HttpIn>(
-        options_of(config.server),
+        options_of(config),
         [this](HttpRequest request, Reply reply) {
             on_request(std::move(request), std::move(reply));
         },
@@ -113,6 +117,12 @@ void Server::Parts::on_request(HttpRequest request, Reply reply) {
 }
 
 void Server::Parts::on_admin(HttpRequest request, Reply reply) {
+    const std::string* const encoding = request.headers.find("Content-Encoding");
+    if (encoding != nullptr && same_name(*encoding, "gzip")) {
+        return reply(
+            error_response(415, "unsupported-encoding", "send the body without Content-Encoding"),
+            "unsupported-encoding");
+    }
     if (!is_authorised(request)) {
         HttpResponse refused =
             error_response(401, "unauthorized", "send Authorization: Bearer TOKEN");
@@ -235,7 +245,7 @@ void Server::reload(const Config& config) {
         parts.config.server.tls_cert = kept.tls_cert;
         parts.config.server.tls_key = kept.tls_key;
     }
-    parts.door->set_limits(limits_of(config.server), per_address_of(config.server));
+    parts.door->set_limits(limits_of(config), per_address_of(config.server));
 }
 
 void Server::stop() {

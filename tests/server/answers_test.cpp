@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "server/fixture.hpp"
+#include "support/gzip.hpp"
 
 namespace waybill::test {
 namespace {
@@ -117,6 +118,31 @@ TEST_F(Answers, WhatIsRefusedIsToldWhyAndIsNotStored) {
         EXPECT_THAT(answer.body, HasSubstr(R"({"error":{"code":")" + std::string{one.code}));
     }
     EXPECT_EQ(listed(), R"({"items":[]})");
+}
+
+TEST_F(Answers, ACompressedBodyIsTakenWhereItsSourceSaysSoAndABombIsNot) {
+    const HttpHeaders gzip{{"Content-Encoding", "gzip"}};
+    server::Config config = server_.config();
+    config.sources[0].gzip = Gzip::signed_as_sent;
+    ASSERT_EQ(ask(signed_post(kStripe, compressed(kEvent), {}, gzip)).status, 415);
+    server_.server().reload(config);
+
+    const HttpAnswer good = ask(signed_post(kStripe, compressed(kEvent), {}, gzip));
+    const HttpAnswer bomb =
+        ask(signed_post(kStripe, compressed(std::string(500'000, ' ')), {}, gzip));
+    const HttpAnswer elsewhere = ask(signed_post(kSlack, compressed(kEvent), {}, gzip));
+    const HttpAnswer operators =
+        ask("POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\n"
+            "Content-Length: 1\r\n\r\nx");
+    const HttpAnswer twice = ask(signed_post(
+        kStripe, compressed(kEvent), {}, {{"Content-Encoding", "gzip"}, {"Content-Encoding", ""}}));
+
+    EXPECT_EQ(good.status, 202) << good.body;
+    EXPECT_EQ(bomb.status, 413) << bomb.body;
+    EXPECT_EQ(elsewhere.status, 415) << elsewhere.body;
+    EXPECT_EQ(operators.status, 415) << operators.body;
+    EXPECT_EQ(twice.status, 415) << twice.body;
+    EXPECT_THAT(listed(), HasSubstr("invoice.paid"));
 }
 
 TEST_F(Answers, AHandshakeIsAnsweredAndNotStored) {

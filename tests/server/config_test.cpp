@@ -74,6 +74,7 @@ secrets   = ["env:SECRET", "env:OLD"]
 tolerance = "10m"
 box       = "inbox"
 path      = "/stripe/events"
+gzip      = "signed-inside"
 
 [sources.acme]
 provider         = "generic"
@@ -148,6 +149,7 @@ TEST(Config, EveryKeyIsRead) {
     EXPECT_THAT(stripe.secrets, ElementsAre("canary-secret-of-32-characters!!", "older"));
     EXPECT_EQ(stripe.tolerance, minutes{10});
     EXPECT_EQ(stripe.path, "/stripe/events");
+    EXPECT_EQ(stripe.gzip, Gzip::signed_inside);
 
     ASSERT_EQ(config.boxes.size(), 1U);
     const BoxOptions& inbox = config.boxes[0].options;

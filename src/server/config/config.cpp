@@ -106,6 +106,10 @@ void read_source(Section section, Source& source) {
     section.text("tenant", source.tenant);
     section.texts("keep_headers", source.keep_headers);
     section.boolean("cloudevents", source.cloudevents);
+    section.choice("gzip", source.gzip,
+                   {{"refused", Gzip::refused},
+                    {"signed-as-sent", Gzip::signed_as_sent},
+                    {"signed-inside", Gzip::signed_inside}});
     SignatureOptions& signature = source.signature;
     section.text("signature_header", signature.header);
     section.text("signature_prefix", signature.prefix);

@@ -192,7 +192,10 @@ void RequestReader::on_known_field(std::string_view name, std::string_view value
         }
         expects_continue_ = !http_1_0_;
     } else if (equal_ignoring_case(name, "Content-Encoding")) {
-        if (!value.empty() && !equal_ignoring_case(value, "identity")) {
+        const bool passes = limits_->passes_gzip && equal_ignoring_case(value, "gzip");
+        const bool is_plain = value.empty() || equal_ignoring_case(value, "identity");
+        const bool is_second = std::exchange(has_content_encoding_, true);
+        if ((!is_plain && !passes) || (is_second && limits_->passes_gzip)) {
             return refuse(415, "unsupported-encoding", "send the body without Content-Encoding");
         }
     }

@@ -24,6 +24,8 @@ struct RequestLimits {
     std::uint64_t body_bytes_max = std::uint64_t{1} << 20;
     /// A chunk's size and extensions. Beyond: 400.
     std::size_t chunk_line_bytes_max = 1024;
+    /// Content-Encoding: gzip is the handler's affair. Off: 415, like any other.
+    bool passes_gzip = false;
 
     bool operator==(const RequestLimits&) const = default;
 };
@@ -108,6 +110,7 @@ private:
     bool has_length_ = false;
     bool has_encoding_ = false;
     bool chunked_ = false;
+    bool has_content_encoding_ = false;
     bool expects_continue_ = false;
 };
 
