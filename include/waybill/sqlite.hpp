@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "waybill/catalogue.hpp"
 #include "waybill/inline.hpp"
+#include "waybill/notebook.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/runtime.hpp"
 #include "waybill/store.hpp"
@@ -40,6 +42,21 @@ struct Options {
 /// All problems of the options.
 Problems check(const Options& options);
 
+/// How far the tables of a file are.
+struct Schema {
+    /// The last migration it has; 0: none yet.
+    std::uint32_t version = 0;
+    /// The last one this version of the library knows. A file may be newer.
+    std::uint32_t newest = 0;
+    /// What migrate() would apply, in order: "2 notes".
+    std::vector<std::string> missing{};
+
+    bool operator==(const Schema&) const = default;
+};
+
+/// Of a file that is not there yet.
+Schema schema_of_new_file();
+
 /// One way into a store in a SQLite file. Several instances of one process each have their own.
 ///
 /// Inline handlers get the `sqlite3*` of their transaction.
@@ -50,10 +67,20 @@ Problems check(const Options& options);
 ///                Once the destructor has returned, its wake callback is not called again.
 /// Errors:        StoreError. A full disk or a read-only file refuses writes and reads go on; a damaged
 ///                file and a disk that does not confirm a write are for a person.
-class SqliteStore : public Store, public Catalogue, public Upkeep, public InlineStore {
+class SqliteStore : public Store,
+                    public Catalogue,
+                    public Upkeep,
+                    public InlineStore,
+                    public Notebook {
 public:
     /// Another connection to the same file, in this process.
     virtual std::unique_ptr<SqliteStore> connect() = 0;
+
+    virtual Schema schema() = 0;
+    using Upkeep::migrate;
+    /// Only up to this one; what the file has beyond it stays. Throws ConfigError for one that is not
+    /// known.
+    virtual void migrate(std::uint32_t version) = 0;
 
     /// Everything SQLite finds wrong with the file; empty: sound. Reads all of it.
     virtual Problems integrity_check() = 0;

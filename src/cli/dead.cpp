@@ -1,10 +1,16 @@
+#include <algorithm>
 #include <iostream>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "cli/command.hpp"
 #include "cli/listing.hpp"
 #include "cli/operator_desk.hpp"
+#include "cli/progress.hpp"
+#include "core/runtime/system_random.hpp"
 #include "waybill/json.hpp"
+#include "waybill/uuid.hpp"
 
 namespace waybill::cli {
 namespace {
@@ -12,23 +18,73 @@ namespace {
 using json::Object;
 using json::Value;
 
-/// In batches, so that one that was interrupted goes on where it ended.
-int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const std::string& verb) {
-    const std::string query = query_of(arguments);
+/// So many at once: what is shown moves, and others have their turn at the desk.
+constexpr std::uint64_t kStep = 500;
+
+std::string done(const std::string& verb) {
+    return verb == "discard" ? "discarded" : "requeued";
+}
+
+/// What was asked for, without how much of it.
+std::string filter_of(const Arguments& arguments) {
+    const std::string query = query_of(arguments, {"limit", "cursor"});
     if (query.empty()) throw UsageError{"say which: --type, --target, --reason …; see --help"};
-    const std::string target = "/v1/dead/" + verb + query + "&limit=10000";
-    const Value first = desk.get("/v1/dead" + query + "&limit=10000");
-    const std::size_t count = first.find("items")->as_array().size();
-    const std::string shown =
-        std::to_string(count) + (first.find("next") != nullptr ? " or more" : "");
-    if (!confirmed(arguments, verb + " " + shown + " dead letters?")) return 1;
-    std::uint64_t done = 0;
-    for (;;) {
-        const Value result = desk.post(target);
-        done += result.find("carried_out")->as_uint64();
-        std::cout << done << " done, " << text_of(result, "remaining") << " remaining\n";
-        if (!result.find("capped")->as_bool()) return 0;
+    return query;
+}
+
+/// In steps under one operation id, so that one that was interrupted goes on where it ended.
+int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const std::string& verb) {
+    const std::string query = filter_of(arguments);
+    const std::uint64_t there =
+        desk.get("/v1/dead" + query + "&count=1").find("count")->as_uint64();
+    const std::uint64_t wanted = arguments.number("limit", UINT64_MAX);
+    const std::string shown = std::to_string(std::min(there, wanted));
+    const bool goes_on = arguments.has("operation");
+    if (!confirmed(arguments, goes_on ? "go on to " + verb + " dead letters?"
+                                      : verb + " " + shown + " dead letters?")) {
+        return 1;
     }
+    const std::string operation =
+        arguments.value("operation", to_string(random_uuid(thread_random())));
+    std::cout << verb << ": operation " << operation << "\n";
+    Value result;
+    try {
+        std::optional<Progress> progress;
+        for (std::uint64_t handled = 0;;) {
+            const std::uint64_t step = std::min(kStep, wanted - handled);
+            result = desk.post("/v1/dead/" + verb + query + "&limit=" + std::to_string(step), {},
+                               operation);
+            handled = result.find("carried_out")->as_uint64() + result.find("refused")->as_uint64();
+            if (!progress) {
+                progress.emplace("dead letters " + done(verb),
+                                 std::min(result.find("total")->as_uint64(), wanted));
+            }
+            progress->at(handled);
+            if (!result.find("capped")->as_bool() || handled >= wanted) break;
+        }
+    } catch (const std::exception& error) {
+        throw std::runtime_error(error.what() +
+                                 std::string{"; the same command with --operation "} + operation +
+                                 " goes on");
+    }
+    std::cout << text_of(result, "carried_out") << " done, " << text_of(result, "refused")
+              << " refused, " << text_of(result, "remaining") << " remaining\n";
+    return 0;
+}
+
+/// All that is dead of a message, or for one target.
+int operate_on_one(OperatorDesk& desk, const Arguments& arguments, const std::string& verb) {
+    const std::string& id = arguments.word(1, "the message's id");
+    Object order{{"message", id}};
+    if (arguments.has("target")) order.emplace_back("target", arguments.value("target"));
+    const Value result = desk.post("/v1/dead/" + verb, order, arguments.value("operation"));
+    if (result.find("carried_out")->as_uint64() == 0) {
+        throw std::runtime_error(
+            "no delivery of this message is dead" +
+            (arguments.has("target") ? " for " + arguments.value("target") : std::string{}));
+    }
+    std::cout << text_of(result, "carried_out") << " dead letters " << done(verb) << "\n";
+    return result.find("refused")->as_uint64() == 0 ? 0 : 1;
 }
 
 int dead(const Arguments& arguments, const Globals& globals) {
@@ -43,26 +99,7 @@ int dead(const Arguments& arguments, const Globals& globals) {
     }
     OperatorDesk desk{globals};
     if (arguments.words().size() < 2) return operate_on_many(desk, arguments, verb);
-    const std::string id = arguments.word(1, "the message's id");
-    std::vector<std::string> targets;
-    if (arguments.has("target")) {
-        targets.push_back(arguments.value("target"));
-    } else {
-        const Value detail = desk.get("/v1/messages/" + id);
-        for (const Value& letter : detail.find("dead")->as_array()) {
-            targets.push_back(text_of(letter, "target"));
-        }
-    }
-    int refused = targets.empty() ? 1 : 0;
-    if (targets.empty()) std::cerr << "waybill: no delivery of this message is dead\n";
-    for (const std::string& target : targets) {
-        const Value result =
-            desk.post("/v1/dead/" + verb, Object{{"message", id}, {"target", target}});
-        const bool good = result.find("carried_out")->as_uint64() == 1;
-        std::cout << target << ": " << (good ? verb + "d" : text_of(result, "text")) << "\n";
-        if (!good) refused = 1;
-    }
-    return refused;
+    return operate_on_one(desk, arguments, verb);
 }
 
 }  // namespace
@@ -70,15 +107,19 @@ int dead(const Arguments& arguments, const Globals& globals) {
 Command dead_command() {
     std::vector<OptionSpec> options = filter_options();
     options.push_back({"yes", "", "do not ask"});
-    return {.name = "dead",
-            .summary = "Lists dead letters, requeues or discards them",
-            .usage = "dead list|show ID|requeue [ID]|discard [ID] [FILTERS]",
-            .options = std::move(options),
-            .examples =
-                "  waybill dead list --target billing\n"
-                "  waybill dead requeue 01980000-0000-7000-8000-000000000000\n"
-                "  waybill dead requeue --target billing --reason timeout --yes\n",
-            .run = dead};
+    options.push_back(operation_option());
+    return {
+        .name = "dead",
+        .summary = "Lists dead letters, requeues or discards them",
+        .usage = "dead list|show ID|requeue [ID]|discard [ID] [FILTERS]",
+        .options = std::move(options),
+        .examples =
+            "  waybill dead list --target billing\n"
+            "  waybill dead requeue 01980000-0000-7000-8000-000000000000\n"
+            "  waybill dead requeue --target billing --reason timeout --yes\n"
+            "  waybill dead discard --type 'test.*' --yes --operation cleanup-1   once, however "
+            "often it is said\n",
+        .run = dead};
 }
 
 }  // namespace waybill::cli

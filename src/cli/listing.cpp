@@ -62,11 +62,15 @@ std::vector<OptionSpec> filter_options() {
             {"json", "", "for programs"}};
 }
 
-std::string query_of(const Arguments& arguments) {
+OptionSpec operation_option() {
+    return {"operation", "ID", "carried out once under this id, however often it is said"};
+}
+
+std::string query_of(const Arguments& arguments, const std::vector<std::string>& but) {
     std::string query;
     for (const char* name : {"state", "box", "type", "source", "target", "tenant", "since", "until",
                              "reason", "limit", "cursor"}) {
-        if (!arguments.has(name)) continue;
+        if (!arguments.has(name) || std::ranges::find(but, name) != but.end()) continue;
         query += query.empty() ? "?" : "&";
         query += std::string{name} + "=" + server::url_encoded(arguments.value(name));
     }

@@ -13,8 +13,10 @@ namespace waybill::cli {
 
 /// --box, --type … and --json.
 std::vector<OptionSpec> filter_options();
+/// --operation ID
+OptionSpec operation_option();
 /// What was said of them, as a query with its "?"; empty: nothing.
-std::string query_of(const Arguments& arguments);
+std::string query_of(const Arguments& arguments, const std::vector<std::string>& but = {});
 
 /// A member as text: lists with commas, nothing for null.
 std::string text_of(const json::Value& item, const char* name);

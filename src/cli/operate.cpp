@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <utility>
 
@@ -12,9 +13,10 @@ namespace {
 using json::Object;
 using json::Value;
 
-int cancel(const Globals& globals, const std::string& id) {
+int cancel(const Arguments& arguments, const Globals& globals, const std::string& id) {
     OperatorDesk desk{globals};
-    const Value ordered = desk.post("/v1/messages/" + id + "/cancel");
+    const Value ordered =
+        desk.post("/v1/messages/" + id + "/cancel", {}, arguments.value("operation"));
     const auto answer = desk.owners_answer(ordered.find("command")->as_uint64());
     std::cout << (answer ? answer->text : "ordered; it is carried out when a server runs") << "\n";
     return !answer || answer->carried_out ? 0 : 1;
@@ -27,7 +29,7 @@ int messages(const Arguments& arguments, const Globals& globals) {
                     {"id", "state", "appended_at", "box", "source", "type", "tenant", "lane"});
     }
     if (verb == "show") return show(arguments, globals, arguments.word(1, "the message's id"));
-    if (verb == "cancel") return cancel(globals, arguments.word(1, "the message's id"));
+    if (verb == "cancel") return cancel(arguments, globals, arguments.word(1, "the message's id"));
     throw UsageError{"messages knows list, show and cancel, not \"" + verb + "\""};
 }
 
@@ -42,31 +44,48 @@ int targets(const Arguments& arguments, const Globals& globals) {
     if (!confirmed(arguments, "forget " + key + "? What is open for it counts no longer."))
         return 1;
     OperatorDesk{globals}.post("/v1/targets/forget",
-                               Object{{"box", arguments.value("box", "inbox")}, {"key", key}});
+                               Object{{"box", arguments.value("box", "inbox")}, {"key", key}},
+                               arguments.value("operation"));
     std::cout << key << ": forgotten\n";
     return 0;
+}
+
+Value row(const server::BoxConfig& box) {
+    const BoxOptions& options = box.options;
+    return Object{{"box", box.name},
+                  {"lanes", options.lanes == Lanes::none        ? "none"
+                            : options.lanes == Lanes::exclusive ? "exclusive"
+                                                                : "strict"},
+                  {"on_dead", options.on_dead == OnDead::halt ? "halt" : "advance"},
+                  {"unmatched", options.unmatched == Unmatched::park   ? "park"
+                                : options.unmatched == Unmatched::done ? "done"
+                                                                       : "dead"},
+                  {"concurrency", options.concurrency}};
 }
 
 int boxes(const Arguments& arguments, const Globals& globals) {
     const std::string& verb = arguments.word(0, "list, pause or resume");
     if (verb == "list") {
-        for (const server::BoxConfig& box : load(globals).config.boxes) {
-            std::cout << box.name << "\n";
-        }
+        json::Array items;
+        for (const server::BoxConfig& box : load(globals).config.boxes) items.push_back(row(box));
+        print_page(arguments, Object{{"items", std::move(items)}},
+                   {"box", "lanes", "on_dead", "unmatched", "concurrency"});
         return 0;
     }
     if (verb != "pause" && verb != "resume") {
         throw UsageError{"boxes knows list, pause and resume, not \"" + verb + "\""};
     }
     const std::string box = arguments.word(1, "the box");
-    OperatorDesk{globals}.post("/v1/boxes/" + verb, Object{{"box", box}});
+    OperatorDesk{globals}.post("/v1/boxes/" + verb, Object{{"box", box}},
+                               arguments.value("operation"));
     std::cout << box << ": " << verb << "d\n";
     return 0;
 }
 
 int backup(const Arguments& arguments, const Globals& globals) {
     const std::string& path = arguments.word(0, "the file to write");
-    OperatorDesk{globals}.post("/v1/backup", Object{{"path", path}});
+    const std::string whole = std::filesystem::absolute(path).string();
+    OperatorDesk{globals}.post("/v1/backup", Object{{"path", whole}}, arguments.value("operation"));
     std::cout << path << ": written\n";
     return 0;
 }
@@ -86,6 +105,7 @@ int stats(const Arguments& arguments, const Globals& globals) {
 Command messages_command() {
     std::vector<OptionSpec> options = filter_options();
     options.push_back({"state", "S", "open, parked, done or dead"});
+    options.push_back(operation_option());
     return {.name = "messages",
             .summary = "Lists messages, shows one, cancels one",
             .usage = "messages list|show ID|cancel ID [FILTERS]",
@@ -103,6 +123,7 @@ Command targets_command() {
             .usage = "targets list|forget KEY [--box B]",
             .options = {{"box", "B", "default inbox"},
                         {"yes", "", "do not ask"},
+                        operation_option(),
                         {"json", "", "for programs"}},
             .examples =
                 "  waybill targets list\n"
@@ -114,8 +135,9 @@ Command boxes_command() {
     return {.name = "boxes",
             .summary = "Lists the boxes, pauses or resumes one",
             .usage = "boxes list|pause BOX|resume BOX",
-            .options = {},
-            .examples = "  waybill boxes pause inbox\n  waybill boxes resume inbox\n",
+            .options = {operation_option(), {"json", "", "for programs"}},
+            .examples =
+                "  waybill boxes list\n  waybill boxes pause inbox\n  waybill boxes resume inbox\n",
             .run = boxes};
 }
 
@@ -123,7 +145,7 @@ Command backup_command() {
     return {.name = "backup",
             .summary = "Copies a SQLite store to a new file while others go on",
             .usage = "backup FILE",
-            .options = {},
+            .options = {operation_option()},
             .examples = "  waybill backup waybill-backup.db\n",
             .run = backup};
 }

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include <pwd.h>
 #include <unistd.h>
 
+#include "cli/open_store.hpp"
 #include "server/admin.hpp"
 #include "server/store_access.hpp"
 #include "server/token.hpp"
@@ -13,21 +15,36 @@
 
 namespace waybill::cli {
 
+namespace {
+
+/// Who sits here, for the record.
+std::string person() {
+    const passwd* const account = ::getpwuid(::geteuid());
+    return account != nullptr ? account->pw_name : "user " + std::to_string(::geteuid());
+}
+
+HttpHeaders with_token(HttpHeaders headers, const std::string& token) {
+    headers.set("Authorization", "Bearer " + token);
+    headers.set("Content-Type", "application/json");
+    headers.set("Waybill-Actor", person());
+    return headers;
+}
+
+}  // namespace
+
 struct OperatorDesk::Direct {
     explicit Direct(const server::Config& config)
-        : access(server::open_store(config.store, server::store_options(config))),
-          store(access->connect()),
+        : access(open_for_command(config, "it does not answer; look at its log, or stop it")),
           app({.store = access->connect(), .relaxed_durability = config.relaxed_durability}),
           admin(
-              *store.catalogue(), *store.upkeep(),
+              access->connect(), access->notebook(),
               [this](const std::string& path) { access->backup(path); },
               [this](Message message) { return app.append(std::move(message)); }) {
-        store.upkeep()->migrate();
+        access->migrate();
         for (const server::BoxConfig& box : config.boxes) app.box(box.name, box.options);
     }
 
     std::unique_ptr<server::StoreAccess> access;
-    StoreHandle store;
     /// Only appends.
     Waybill app;
     server::Admin admin;
@@ -55,8 +72,7 @@ OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
                 const auto result =
                     http_out::perform({.method = request.method,
                                        .url = local->url + request.target,
-                                       .headers = {{"Authorization", "Bearer " + local->token},
-                                                   {"Content-Type", "application/json"}},
+                                       .headers = with_token(request.headers, local->token),
                                        .body = request.body,
                                        .timeout = std::chrono::minutes{5},
                                        .response_bytes_max = std::uint64_t{256} << 20});
@@ -67,7 +83,9 @@ OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
         }
     }
     direct_ = std::make_unique<Direct>(config);
-    answer_ = [this](const HttpRequest& request) { return direct_->admin.handle(request); };
+    answer_ = [this](const HttpRequest& request) {
+        return direct_->admin.handle(request, person() + " (command line)");
+    };
 }
 
 json::Value OperatorDesk::ask(const HttpRequest& request) {
@@ -99,10 +117,13 @@ json::Value OperatorDesk::get(const std::string& target) {
     return ask({.method = "GET", .target = target});
 }
 
-json::Value OperatorDesk::post(const std::string& target, const json::Value& body) {
-    return ask({.method = "POST",
-                .target = target,
-                .body = body.is_null() ? std::string{} : json::to_text(body)});
+json::Value OperatorDesk::post(const std::string& target, const json::Value& body,
+                               const std::string& operation) {
+    HttpRequest request{.method = "POST",
+                        .target = target,
+                        .body = body.is_null() ? std::string{} : json::to_text(body)};
+    if (!operation.empty()) request.headers.set("Idempotency-Key", operation);
+    return ask(request);
 }
 
 }  // namespace waybill::cli

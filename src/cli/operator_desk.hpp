@@ -25,7 +25,9 @@ public:
 
     /// The answer's JSON; an error's message is thrown.
     json::Value get(const std::string& target);
-    json::Value post(const std::string& target, const json::Value& body = json::Value{});
+    /// `operation`: the same order under this id is carried out once. Empty: no id.
+    json::Value post(const std::string& target, const json::Value& body = json::Value{},
+                     const std::string& operation = {});
 
     /// What the owner of the work said to a command.
     struct OwnersAnswer {

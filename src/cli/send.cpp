@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "cli/command.hpp"
+#include "cli/operator_desk.hpp"
+#include "cli/progress.hpp"
 #include "core/runtime/system_random.hpp"
 #include "server/admin_query.hpp"
+#include "server/config/units.hpp"
 #include "server/demo.hpp"
 #include "server/store_access.hpp"
 #include "server/token.hpp"
@@ -19,21 +23,39 @@
 namespace waybill::cli {
 namespace {
 
-/// A source of the configuration, the demo's, or a provider by its key.
-Source source_of(const std::string& name, const Globals& globals, server::Config& config) {
-    config = load(globals).config;
-    if (config_file(globals).empty()) {
-        const server::ServerConfig place = config.server;
-        config = server::make_demo(config.store).config;
-        config.server = place;
+[[noreturn]] void refuse_name(const std::string& name, const server::Config& config) {
+    std::vector<std::string> known;
+    for (const Source& source : config.sources) known.push_back(source.name);
+    for (const std::string_view key : providers::keys()) known.emplace_back(key);
+    const std::string close = server::nearest(name, known);
+    throw UsageError{"\"" + name + "\" is neither a source of the configuration nor a provider; " +
+                     (close.empty() ? "see waybill providers" : "did you mean " + close + "?")};
+}
+
+/// Without a configuration the running server has a demo source, and its store the secret.
+std::vector<std::string> demo_secrets(const Globals& globals) {
+    const json::Value answer = OperatorDesk{globals}.get("/v1/demo");
+    return {answer.find("secret")->as_string()};
+}
+
+/// A source of the configuration, the demo's, or a provider by its key. `config` is read only when
+/// it is needed: not when a provider was named and everything else said.
+Source source_of(const std::string& name, const Arguments& arguments, const Globals& globals,
+                 bool needs_config, std::optional<server::Config>& config) {
+    const bool is_provider = providers::find(name) != nullptr;
+    if (is_provider && arguments.has("secret") && !needs_config) {
+        return {.name = name, .provider = name};
     }
-    for (const Source& source : config.sources) {
+    config = load(globals).config;
+    if (name == "demo" && config_file(globals).empty()) {
+        Source demo = server::demo_config(config->store, {}).sources.front();
+        if (!arguments.has("secret")) demo.secrets = demo_secrets(globals);
+        return demo;
+    }
+    for (const Source& source : config->sources) {
         if (source.name == name) return source;
     }
-    if (!providers::find(name)) {
-        throw UsageError{"\"" + name +
-                         "\" is neither a source of the configuration nor a provider"};
-    }
+    if (!is_provider) refuse_name(name, *config);
     return {.name = name, .provider = name};
 }
 
@@ -111,10 +133,11 @@ void spoil(HttpRequest& request) {
 }
 
 int send(const Arguments& arguments, const Globals& globals) {
-    server::Config config;
-    Source source = source_of(arguments.word(0, "a source or a provider"), globals, config);
+    std::optional<server::Config> config;
+    Source source = source_of(arguments.word(0, "a source or a provider"), arguments, globals,
+                              !arguments.has("url"), config);
     if (arguments.has("secret")) source.secrets = {arguments.value("secret")};
-    const std::string url = arguments.value("url", url_of(source, config));
+    const std::string url = arguments.has("url") ? arguments.value("url") : url_of(source, *config);
     if (source.secrets.empty() && source.provider != "none") {
         throw UsageError{"--secret is missing: there is nothing to sign with"};
     }
@@ -156,8 +179,8 @@ HttpHeaders parse_headers(const std::string& text) {
 
 int verify(const Arguments& arguments, const Globals& globals) {
     const std::string name = arguments.word(0, "a provider or a source");
-    server::Config config;
-    Source source = source_of(name, globals, config);
+    std::optional<server::Config> config;
+    Source source = source_of(name, arguments, globals, false, config);
     if (arguments.has("secret")) source.secrets = {arguments.value("secret")};
     HttpRequest request{.method = "POST", .target = arguments.value("target", "/webhooks/" + name)};
     request.headers = parse_headers(read_input(arguments.required("headers")));

@@ -1,7 +1,9 @@
 #include <csignal>
 #include <iostream>
+#include <utility>
 
 #include "cli/command.hpp"
+#include "cli/open_store.hpp"
 #include "server/config/units.hpp"
 #include "server/demo.hpp"
 #include "server/server.hpp"
@@ -34,7 +36,7 @@ void override_listen(const Arguments& arguments, server::Config& config) {
     config.server.port = place->port;
 }
 
-void print_demo(const server::Server& server, const server::Demo& demo, const Globals& globals) {
+void print_demo(const server::Server& server, const std::string& secret, const Globals& globals) {
     std::cout
         << "No configuration: this is the demo source, its messages go to this log. Try it:\n\n"
         << "  " << globals.program << " send demo --type order.placed --id order-1\n"
@@ -42,8 +44,19 @@ void print_demo(const server::Server& server, const server::Demo& demo, const Gl
         << "or from anywhere, signed with openssl:\n\n"
         << "  BODY='{\"id\":\"order-2\",\"type\":\"order.placed\"}'\n"
         << "  curl " << server.url() << "/webhooks/demo -d \"$BODY\" \\\n"
+        << "    -H 'Content-Type: application/json' \\\n"
         << "    -H \"X-Demo-Signature: sha256=$(printf %s \"$BODY\" | openssl dgst -sha256 -hmac "
-        << demo.secret << " -r | cut -d' ' -f1)\"\n\n";
+        << secret << " -r | cut -d' ' -f1)\"\n\n";
+}
+
+/// The demo source in the surroundings that were asked for.
+server::Config with_demo(const server::Config& asked, const std::string& secret) {
+    server::Config config = server::demo_config(asked.store, secret);
+    config.relaxed_durability = asked.relaxed_durability;
+    config.instance = asked.instance;
+    config.server = asked.server;
+    config.engine = asked.engine;
+    return config;
 }
 
 void reload(server::Server& server, const Arguments& arguments, const Globals& globals, Log& log) {
@@ -69,12 +82,12 @@ int serve(const Arguments& arguments, const Globals& globals) {
     }
     const bool is_demo = config_file(globals).empty();
     server::LoadedConfig loaded = load(globals);
-    server::Demo demo;
+    auto store = open_for_command(loaded.config,
+                                  "stop that one first, or use another store: --store sqlite:PATH");
+    std::string secret;
     if (is_demo) {
-        demo = server::make_demo(loaded.config.store);
-        demo.config.server = loaded.config.server;
-        demo.config.engine = loaded.config.engine;
-        loaded.config = demo.config;
+        secret = server::demo_secret(*store);
+        loaded.config = with_demo(loaded.config, secret);
     }
     for (const std::string& warning : loaded.warnings) log.say(LogLevel::warn, warning);
     override_listen(arguments, loaded.config);
@@ -82,10 +95,10 @@ int serve(const Arguments& arguments, const Globals& globals) {
         log.say(LogLevel::warn,
                 "durability is relaxed: a power cut may lose what was acknowledged");
     }
-    server::Server server{loaded.config, log};
+    server::Server server{loaded.config, log, std::move(store)};
     std::cout << "waybill " << server::version << " listens on " << server.url() << ", store "
               << loaded.config.store << "\n";
-    if (is_demo) print_demo(server, demo, globals);
+    if (is_demo) print_demo(server, secret, globals);
     std::cout << std::flush;
 
     for (int signal = 0; ::sigwait(&signals, &signal) == 0;) {

@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/open_store.hpp"
 #include "cli/operator_desk.hpp"
 #include "server/config/units.hpp"
 #include "server/generation.hpp"
@@ -12,15 +15,45 @@
 namespace waybill::cli {
 namespace {
 
+constexpr const char* kMigrateAlone =
+    "it brought the schema to its own version when it started; stop it first to migrate here";
+constexpr const char* kRunOnceAlone =
+    "it handles what is due by itself; stop it first to do it here";
+
+/// One that is not there yet is not made to be looked at.
+sqlite::Schema schema_of(const server::Config& config) {
+    const std::string file = server::file_of(config.store);
+    if (file.empty() || !std::filesystem::exists(file)) return sqlite::schema_of_new_file();
+    return open_for_command(config, kMigrateAlone)->schema();
+}
+
+int print_plan(const server::Config& config, const sqlite::Schema& schema, std::uint32_t to) {
+    std::cout << config.store << ": is of version " << schema.version << " of " << schema.newest
+              << "\n";
+    bool any = false;
+    for (const std::string& migration : schema.missing) {
+        if (to != 0 && std::stoul(migration) > to) continue;
+        std::cout << "would apply " << migration << "\n";
+        any = true;
+    }
+    std::cout << (any ? "nothing was changed\n" : "nothing to do\n");
+    return 0;
+}
+
 int migrate(const Arguments& arguments, const Globals& globals) {
     const server::Config config = load(globals).config;
-    if (arguments.has("dry-run")) {
-        std::cout << config.store << ": would be brought to this version; nothing was changed\n";
-        return 0;
+    const auto to =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(arguments.number("to", 0), UINT32_MAX));
+    const std::uint32_t newest = sqlite::schema_of_new_file().newest;
+    if (arguments.has("to") && (to == 0 || to > newest)) {
+        throw UsageError{"--to is a version this program knows: 1 … " + std::to_string(newest)};
     }
-    const auto access = server::open_store(config.store, server::store_options(config));
-    access->connect().upkeep()->migrate();
-    std::cout << config.store << ": is of this version\n";
+    if (arguments.has("dry-run")) return print_plan(config, schema_of(config), to);
+    const auto access = open_for_command(config, kMigrateAlone);
+    access->migrate(to);
+    const std::uint32_t version = access->schema().version;
+    std::cout << config.store << ": is of version " << version << "\n";
+    if (to != 0 && to < version) std::cout << "a schema never goes back\n";
     return 0;
 }
 
@@ -46,7 +79,7 @@ int publish(const Arguments& arguments, const Globals& globals) {
 int run_once(const Arguments& arguments, const Globals& globals) {
     server::Log log{globals.log_level, globals.log_format, system_clock()};
     const server::Config config = load(globals).config;
-    const auto access = server::open_store(config.store, server::store_options(config));
+    const auto access = open_for_command(config, kRunOnceAlone);
     http_out::HttpOut out;
     server::Generation generation{config, *access, out, log};
     const auto at_most = server::parse_duration(arguments.value("at-most", "30s"));
@@ -62,9 +95,12 @@ int run_once(const Arguments& arguments, const Globals& globals) {
 Command migrate_command() {
     return {.name = "migrate",
             .summary = "Brings the store's schema to this version; safe to run twice",
-            .usage = "migrate [--dry-run]",
-            .options = {{"dry-run", "", "change nothing"}},
-            .examples = "  waybill migrate --store sqlite:waybill.db\n",
+            .usage = "migrate [--to N] [--dry-run]",
+            .options = {{"to", "N", "no further than this version; default: this program's"},
+                        {"dry-run", "", "say what would be done, and change nothing"}},
+            .examples =
+                "  waybill migrate --store sqlite:waybill.db\n"
+                "  waybill migrate --dry-run\n",
             .run = migrate};
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t kMessageBytesMax = 500;
 HttpResponse json_response(unsigned status, json::Object document) {
     return {.status = status,
             .headers = {{"Content-Type", "application/json"}},
-            .body = json::to_text(std::move(document))};
+            .body = json::to_text(std::move(document)) + "\n"};
 }
 
 unsigned status_of(const Rejected& rejected) {
@@ -40,14 +40,17 @@ HttpResponse later_response(std::string_view code, std::string_view message, Dur
     return response;
 }
 
+std::string_view code_of(const Rejected& rejected) {
+    if (rejected.status == 405) return "method-not-allowed";
+    return to_string(rejected.reason);
+}
+
 HttpResponse refusal(const Rejected& rejected, Duration retry_after) {
     const unsigned status = status_of(rejected);
     if (status == 503) {
         return later_response(to_string(rejected.reason), rejected.message, retry_after);
     }
-    const std::string_view code =
-        status == 405 ? std::string_view{"method-not-allowed"} : to_string(rejected.reason);
-    return error_response(status, code, rejected.message);
+    return error_response(status, code_of(rejected), rejected.message);
 }
 
 HttpResponse append_response(const AppendResult& result, Duration retry_after,

@@ -22,6 +22,8 @@ HttpResponse error_response(unsigned status, std::string_view code, std::string_
 /// The same with Retry-After: come again.
 HttpResponse later_response(std::string_view code, std::string_view message, Duration retry_after);
 
+/// What the answer and the log call it.
+std::string_view code_of(const Rejected& rejected);
 HttpResponse refusal(const Rejected& rejected, Duration retry_after);
 /// Of what became of the append; fills the report's outcome and message.
 HttpResponse append_response(const AppendResult& result, Duration retry_after,

@@ -167,7 +167,7 @@ std::variant<Answered, Accepted> Intake::Parts::examine(HttpRequest& request) {
         return Answered{std::move(*handshake), std::move(report)};
     }
     if (const auto* rejected = std::get_if<Rejected>(&verdict)) {
-        report.outcome = to_string(rejected->reason);
+        report.outcome = intake::code_of(*rejected);
         return Answered{intake::refusal(*rejected, options.retry_after), std::move(report)};
     }
     if (inside) request.body = *std::move(inside);

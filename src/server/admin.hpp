@@ -1,18 +1,21 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "server/admin_publish.hpp"
-#include "waybill/catalogue.hpp"
+#include "server/bulk.hpp"
+#include "server/operations.hpp"
 #include "waybill/http.hpp"
-#include "waybill/upkeep.hpp"
+#include "waybill/notebook.hpp"
+#include "waybill/store_handle.hpp"
 
 namespace waybill::server {
 
 /// What operators ask and order, as HTTP requests below /v1/. The server answers them over its door,
 /// and the command line answers them itself when no server has the store open: one set of rules for
-/// both.
+/// both. Any order but a publish may carry an operation id (Idempotency-Key): see Operations.
 ///
 /// Thread safety: any thread; calls block on the store.
 /// Lifetime:      what it was given outlives it.
@@ -22,37 +25,50 @@ public:
     /// Copies the store to a file.
     using Backup = std::function<void(const std::string& path)>;
 
-    Admin(Catalogue& catalogue, Upkeep& upkeep, Backup backup, AppendMessage append)
-        : catalogue_(catalogue),
-          upkeep_(upkeep),
+    Admin(StoreHandle store, Notebook& notebook, Backup backup, AppendMessage append)
+        : catalogue_(*store.catalogue()),
+          upkeep_(*store.upkeep()),
+          notebook_(notebook),
+          operations_(notebook),
           backup_(std::move(backup)),
-          append_(std::move(append)) {}
+          append_(std::move(append)),
+          store_(std::move(store)) {}
 
-    HttpResponse handle(const HttpRequest& request);
+    /// `actor`: who asks, for the record.
+    HttpResponse handle(const HttpRequest& request, const std::string& actor);
 
 private:
-    HttpResponse route(const HttpRequest& request);
+    HttpResponse route(const HttpRequest& request, const std::string& actor);
+    HttpResponse question(const HttpRequest& request, const std::string& path);
+    /// Nothing: there is no such order.
+    std::optional<HttpResponse> order(const HttpRequest& request, const std::string& path,
+                                      Operation& operation);
+
     HttpResponse messages(const HttpRequest& request);
-    HttpResponse message(const Uuid& id);
-    HttpResponse cancel(const Uuid& id);
+    HttpResponse message(const std::string& id);
     HttpResponse command(const std::string& number);
     HttpResponse dead(const HttpRequest& request);
-    HttpResponse operate(const HttpRequest& request, bool requeue);
     HttpResponse lanes(const HttpRequest& request);
-    HttpResponse order_lane(const HttpRequest& request, bool skip);
     HttpResponse targets();
-    HttpResponse forget(const HttpRequest& request);
-    HttpResponse pause(const HttpRequest& request, bool paused);
     HttpResponse stats();
-    HttpResponse backup(const HttpRequest& request);
+    HttpResponse operation(const std::string& id);
+    HttpResponse demo();
+
+    // admin_orders.cpp
+    HttpResponse cancel(const std::string& id);
+    HttpResponse mend(const HttpRequest& request, BulkOrder order, Operation& operation);
+    HttpResponse order_lane(const HttpRequest& request, bool skip);
+    HttpResponse forget(const HttpRequest& request, const Operation& operation);
+    HttpResponse pause(const HttpRequest& request, bool paused);
+    HttpResponse backup(const HttpRequest& request, const Operation& operation);
 
     Catalogue& catalogue_;
     Upkeep& upkeep_;
+    Notebook& notebook_;
+    Operations operations_;
     Backup backup_;
     AppendMessage append_;
+    StoreHandle store_;
 };
-
-/// {"error":{"code","message"}}
-HttpResponse error_response(unsigned status, const std::string& code, const std::string& message);
 
 }  // namespace waybill::server

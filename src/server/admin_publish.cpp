@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "server/admin.hpp"
 #include "server/admin_query.hpp"
+#include "server/answer.hpp"
 #include "server/config/units.hpp"
 #include "waybill/append.hpp"
 #include "waybill/json.hpp"
@@ -85,9 +85,7 @@ Message message_of(const HttpRequest& request) {
 }
 
 HttpResponse answer(unsigned status, const AppendResult& result, const char* word) {
-    return {.status = status,
-            .headers = {{"Content-Type", "application/json"}},
-            .body = json::to_text(json::Object{{"id", to_string(result.id)}, {"status", word}})};
+    return json_response(status, json::Object{{"id", to_string(result.id)}, {"status", word}});
 }
 
 }  // namespace

@@ -1,44 +1,33 @@
 #include "server/demo.hpp"
 
-#include <fstream>
-
-#include "server/store_access.hpp"
 #include "server/token.hpp"
 
 namespace waybill::server {
-namespace {
 
-std::string kept_secret(const std::string& store_url) {
-    const std::string store = file_of(store_url);
-    if (store.empty()) return make_token();
-    const std::string path = store + ".demo-secret";
-    std::string secret;
-    std::ifstream file{path};
-    if (std::getline(file, secret) && !secret.empty()) return secret;
-    secret = make_token();
-    write_private_file(path, secret + "\n");
+std::string demo_secret(StoreAccess& store) {
+    store.migrate();
+    if (const auto kept = store.notebook().note(demo_secret_note)) return *kept;
+    const std::string secret = make_token();
+    store.notebook().keep_note(demo_secret_note, secret);
     return secret;
 }
 
-}  // namespace
-
-Demo make_demo(const std::string& store_url) {
-    Demo demo;
-    demo.secret = kept_secret(store_url);
-    demo.config.store = store_url;
-    demo.config.boxes = {{.name = "inbox"}};
+Config demo_config(const std::string& store_url, const std::string& secret) {
+    Config config;
+    config.store = store_url;
+    config.boxes = {{.name = "inbox"}};
     Source source{.name = "demo"};
-    source.secrets = {demo.secret};
+    source.secrets = {secret};
     source.event_type = "json:type";
     source.event_id = "json:id";
     source.signature.header = "X-Demo-Signature";
     source.signature.prefix = "sha256=";
-    demo.config.sources = {source};
+    config.sources = {source};
     TargetConfig log;
     log.target = {.box = "inbox", .key = "log"};
     log.log = true;
-    demo.config.targets = {log};
-    return demo;
+    config.targets = {log};
+    return config;
 }
 
 }  // namespace waybill::server

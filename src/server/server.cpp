@@ -1,15 +1,19 @@
 #include "server/server.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
 #include <unistd.h>
 
+#include "core/text.hpp"
 #include "server/admin.hpp"
+#include "server/answer.hpp"
 #include "server/desk.hpp"
 #include "server/generation.hpp"
 #include "server/token.hpp"
+#include "server/version.hpp"
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/json.hpp"
@@ -45,10 +49,21 @@ http_in::Options options_of(const Config& all) {
     return options;
 }
 
-HttpResponse json_response(unsigned status, const json::Value& value) {
-    return {.status = status,
-            .headers = {{"Content-Type", "application/json"}},
-            .body = json::to_text(value)};
+/// For the record: who somebody with a token says to be.
+std::string actor_of(const HttpRequest& request, const std::string& token_name) {
+    const std::string* const said = request.headers.find("Waybill-Actor");
+    if (said == nullptr || said->empty()) return token_name;
+    return clean_text(*said, 200) + " (" + token_name + ")";
+}
+
+/// For whoever opens the printed URL in a browser.
+json::Object what_is_here() {
+    return {{"waybill", version},
+            {"webhooks", "POST /webhooks/{source}"},
+            {"live", "GET /healthz"},
+            {"ready", "GET /readyz"},
+            {"publish", "POST /v1/messages (token)"},
+            {"operators", "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/stats … (token)"}};
 }
 
 }  // namespace
@@ -58,7 +73,8 @@ struct Server::Parts {
 
     void on_request(HttpRequest request, Reply reply);
     void on_admin(HttpRequest request, Reply reply);
-    bool is_authorised(const HttpRequest& request);
+    /// What the request's token is called; nothing: it has none that is good.
+    std::optional<std::string> token_name(const HttpRequest& request);
     HttpResponse readiness();
     void on_access(const http_in::Access& access);
     void at_desk(Reply reply, std::function<HttpResponse()> answer);
@@ -67,7 +83,6 @@ struct Server::Parts {
     Config config;
     const std::string local_token = make_token();
     std::unique_ptr<StoreAccess> store;
-    StoreHandle desk_store;
     Admin admin;
     http_out::HttpOut out{};
     /// Guards which generation is current: the door reads it, a reload changes it.
@@ -82,9 +97,8 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
     : log(its_log),
       config(std::move(given)),
       store(opened ? std::move(opened) : open_store(config.store, store_options(config))),
-      desk_store(store->connect()),
       admin(
-          *desk_store.catalogue(), *desk_store.upkeep(),
+          store->connect(), store->notebook(),
           [this](const std::string& path) { store->backup(path); },
           [this](Message message) {
               const std::shared_lock lock{mutex};
@@ -113,7 +127,9 @@ void Server::Parts::on_request(HttpRequest request, Reply reply) {
                 reply(std::move(response), report.outcome);
             });
     }
-    reply(error_response(404, "not-found", "there is nothing here"), "not-found");
+    if (path == "/") return reply(json_response(200, what_is_here()), "index");
+    reply(error_response(404, "not-found", "there is nothing here; GET / says what is"),
+          "not-found");
 }
 
 void Server::Parts::on_admin(HttpRequest request, Reply reply) {
@@ -123,27 +139,36 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
             error_response(415, "unsupported-encoding", "send the body without Content-Encoding"),
             "unsupported-encoding");
     }
-    if (!is_authorised(request)) {
+    const auto token = token_name(request);
+    if (!token) {
         HttpResponse refused =
             error_response(401, "unauthorized", "send Authorization: Bearer TOKEN");
         refused.headers.add("WWW-Authenticate", "Bearer");
         return reply(std::move(refused), "unauthorized");
     }
+    const std::string actor = actor_of(request, *token);
+    if (request.method != "GET") {
+        const std::string* const id = request.headers.find("Idempotency-Key");
+        log.write(LogLevel::info, "order",
+                  {{"actor", actor}, {"path", request.path()}, {"operation", id ? *id : ""}});
+    }
     at_desk(std::move(reply),
-            [this, request = std::move(request)] { return admin.handle(request); });
+            [this, actor, request = std::move(request)] { return admin.handle(request, actor); });
 }
 
-bool Server::Parts::is_authorised(const HttpRequest& request) {
+std::optional<std::string> Server::Parts::token_name(const HttpRequest& request) {
     const std::shared_lock lock{mutex};
     constexpr std::string_view kBearer = "Bearer ";
     const std::string* const header = request.headers.find("Authorization");
-    if (header == nullptr || !header->starts_with(kBearer)) return false;
+    if (header == nullptr || !header->starts_with(kBearer)) return std::nullopt;
     const std::string token = header->substr(kBearer.size());
-    bool found = signing::same_bytes(token, local_token);
-    for (const std::string& good : config.server.admin_tokens) {
-        found = signing::same_bytes(token, good) || found;
+    std::optional<std::string> name;
+    if (signing::same_bytes(token, local_token)) name = "local";
+    for (std::size_t i = 0; i < config.server.admin_tokens.size(); ++i) {
+        if (!signing::same_bytes(token, config.server.admin_tokens[i])) continue;
+        name = "admin_tokens[" + std::to_string(i) + "]";
     }
-    return found;
+    return name;
 }
 
 void Server::Parts::at_desk(Reply reply, std::function<HttpResponse()> answer) {

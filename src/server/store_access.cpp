@@ -1,5 +1,7 @@
 #include "server/store_access.hpp"
 
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "waybill/memory.hpp"
@@ -18,15 +20,50 @@ public:
                      .busy_timeout = options.busy_timeout})) {}
 
     StoreHandle connect() override { return first_->connect(); }
+    Notebook& notebook() override { return *first_; }
+    Schema schema() override { return first_->schema(); }
+    void migrate(std::uint32_t version) override {
+        version == 0 ? first_->migrate() : first_->migrate(version);
+    }
     void backup(const std::string& path) override { first_->backup(path); }
 
 private:
     std::unique_ptr<sqlite::SqliteStore> first_;
 };
 
+/// For as long as the process lives, as everything else in memory.
+class MemoryNotebook final : public Notebook {
+public:
+    std::optional<std::string> note(const std::string& name) override {
+        const std::lock_guard lock{mutex_};
+        const auto found = notes_.find(name);
+        if (found == notes_.end()) return std::nullopt;
+        return found->second;
+    }
+    void keep_note(const std::string& name, const std::string& text, StoreTime) override {
+        const std::lock_guard lock{mutex_};
+        // A bound on everything: the one with the smallest name is as good as any.
+        if (notes_.size() >= kNotesMax) notes_.erase(notes_.begin());
+        notes_[name] = text;
+    }
+    void drop_note(const std::string& name) override {
+        const std::lock_guard lock{mutex_};
+        notes_.erase(name);
+    }
+
+private:
+    static constexpr std::size_t kNotesMax = 10'000;
+
+    std::mutex mutex_{};  ///< guards notes_
+    std::map<std::string, std::string> notes_{};
+};
+
 class MemoryAccess final : public StoreAccess {
 public:
     StoreHandle connect() override { return first_->connect(); }
+    Notebook& notebook() override { return notebook_; }
+    Schema schema() override { return {}; }
+    void migrate(std::uint32_t) override {}
     void backup(const std::string&) override {
         throw ConfigError{
             {"store: what is in memory cannot be copied to a file; use \"sqlite:PATH\""}};
@@ -34,6 +71,7 @@ public:
 
 private:
     std::unique_ptr<memory::MemoryStore> first_ = memory::open();
+    MemoryNotebook notebook_{};
 };
 
 }  // namespace

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "server/config/config.hpp"
+#include "waybill/notebook.hpp"
+#include "waybill/sqlite.hpp"
 #include "waybill/store_handle.hpp"
 #include "waybill/time.hpp"
 
@@ -18,6 +21,12 @@ public:
     virtual ~StoreAccess() = default;
 
     virtual StoreHandle connect() = 0;
+    virtual Notebook& notebook() = 0;
+
+    using Schema = sqlite::Schema;
+    virtual Schema schema() = 0;
+    /// 0: to the newest this version knows. Throws ConfigError for one that is not known.
+    virtual void migrate(std::uint32_t version = 0) = 0;
     /// Copies it to a new file while others go on. Throws ConfigError where there is none to copy.
     virtual void backup(const std::string& path) = 0;
 };

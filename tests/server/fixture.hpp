@@ -64,8 +64,9 @@ public:
 
     /// An operator's request, with the token the server left beside its store.
     std::optional<HttpAnswer> operate(const std::string& method, const std::string& target,
-                                      const std::string& body = {}) {
-        return HttpClient{port()}.ask(operators_request(method, target, body));
+                                      const std::string& body = {},
+                                      const std::string& headers = {}) {
+        return HttpClient{port()}.ask(operators_request(method, target, body, headers));
     }
     /// Until a listing says what is wanted.
     bool eventually(const std::string& target, const std::string& wanted) {
@@ -81,11 +82,11 @@ public:
 
 private:
     std::string operators_request(const std::string& method, const std::string& target,
-                                  const std::string& body) const {
+                                  const std::string& body, const std::string& headers = {}) const {
         const auto local = server::read_local_access(server::local_access_file(store_file()));
         return method + " " + target + " HTTP/1.1\r\nHost: test\r\n" + "Authorization: Bearer " +
-               local.value().token + "\r\nContent-Length: " + std::to_string(body.size()) +
-               "\r\n\r\n" + body;
+               local.value().token + "\r\n" + headers +
+               "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
     }
 
     TemporaryFolder folder_;

@@ -1,12 +1,14 @@
 /// Operators' commands over the real program, beside a server and without one.
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "server/program_fixture.hpp"
+#include "server/terminal.hpp"
 #include "waybill/json.hpp"
 
 namespace waybill::test {
@@ -98,6 +100,120 @@ TEST_F(HaltedLanesByCommand, AnOrderWithoutAServerIsCarriedOutWhenOneRuns) {
     Process server = serve();
     server.port();
     EXPECT_TRUE(eventually({"messages", "list", "--state", "done"}, "second"));
+}
+
+class OperatorCommands : public Program {
+protected:
+    /// Some letters are dead.
+    void let_die(int count) {
+        write("waybill.toml",
+              "[boxes.outbox]\n[[targets]]\nkey = 'it'\nbox = 'outbox'\n"
+              "command = ['/bin/sh', '-c', 'cat > /dev/null; exit 65']\n");
+        for (int i = 0; i < count; ++i) {
+            ASSERT_EQ(run_here({"publish", "--type", "a.b"}).code, 0);
+        }
+        ASSERT_EQ(run_here({"run-once"}).code, 0);
+    }
+};
+
+TEST_F(OperatorCommands, ABulkOrderShowsItsCountAndTheSameOperationIsCarriedOutOnce) {
+    let_die(3);
+
+    const Ran asked = hear({"dead", "discard", "--target", "it"});
+    const Ran done = run_here({"dead", "discard", "--target", "it", "--yes", "--operation", "x"});
+    const Ran again = run_here({"dead", "discard", "--target", "it", "--yes", "--operation", "x"});
+    const Ran other = hear({"dead", "discard", "--type", "*", "--yes", "--operation", "x"});
+
+    EXPECT_EQ(asked.code, 2);
+    EXPECT_THAT(asked.output, HasSubstr("discard 3 dead letters?"));
+    EXPECT_THAT(done.output, HasSubstr("3 of 3 dead letters discarded"));
+    EXPECT_THAT(done.output, HasSubstr("3 done, 0 refused, 0 remaining"));
+    EXPECT_EQ(again.code, 0);
+    EXPECT_THAT(again.output, HasSubstr("3 done, 0 refused, 0 remaining"));
+    EXPECT_EQ(other.code, 1);
+    EXPECT_THAT(other.output, HasSubstr("was used for another order"));
+}
+
+TEST_F(OperatorCommands, ABulkOrderWithALimitEndsThereAndGoesOnUnderItsId) {
+    let_die(3);
+    const std::vector<std::string> some{"dead",    "discard", "--target",    "it", "--yes",
+                                        "--limit", "2",       "--operation", "x"};
+
+    const Ran first = run_here(some);
+    const Ran rest = run_here({"dead", "discard", "--target", "it", "--yes", "--operation", "x"});
+
+    EXPECT_THAT(first.output, HasSubstr("2 done, 0 refused, 1 remaining"));
+    EXPECT_THAT(rest.output, HasSubstr("3 done, 0 refused, 0 remaining"));
+}
+
+TEST_F(OperatorCommands, OnATerminalABarMovesAndAPersonIsAsked) {
+    let_die(2);
+
+    Terminal terminal{folder_.path().string(), {"dead", "requeue", "--target", "it"}};
+    const std::string question = terminal.hear_until("[y/N] ");
+    terminal.type("y\n");
+    const Ran ran = terminal.finish();
+
+    EXPECT_THAT(question, HasSubstr("requeue 2 dead letters?"));
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.output, HasSubstr("[####################] 100 %  2 of 2"));
+    EXPECT_THAT(ran.output, HasSubstr("2 done"));
+}
+
+TEST_F(OperatorCommands, OneMessageIsMendedByItsId) {
+    let_die(1);
+    const json::Value page = json::parse(run_here({"dead", "list", "--json"}).output);
+    const std::string id = page.find("items")->as_array().at(0).find("message")->as_string();
+
+    EXPECT_EQ(hear({"dead", "requeue", id, "--target", "other"}).code, 1);
+    EXPECT_THAT(run_here({"dead", "requeue", id}).output, HasSubstr("1 dead letters requeued"));
+    EXPECT_THAT(hear({"dead", "requeue", id}).output, HasSubstr("no delivery of this message"));
+}
+
+TEST_F(OperatorCommands, MigrateSaysWhatItWouldDoAndGoesAsFarAsItIsTold) {
+    const Ran plan = run_here({"migrate", "--dry-run"});
+    const bool made = std::filesystem::exists(folder_.file("waybill.db"));
+    const Ran first = run_here({"migrate", "--to", "1"});
+    const Ran rest = run_here({"migrate", "--dry-run"});
+    const Ran all = run_here({"migrate"});
+
+    EXPECT_THAT(plan.output, HasSubstr("would apply 1 tables"));
+    EXPECT_FALSE(made) << "looking makes nothing";
+    EXPECT_THAT(first.output, HasSubstr("is of version 1\n"));
+    EXPECT_THAT(rest.output, Not(HasSubstr("would apply 1 ")));
+    EXPECT_THAT(rest.output, HasSubstr("would apply 2 "));
+    EXPECT_EQ(all.code, 0);
+    EXPECT_THAT(run_here({"migrate", "--dry-run"}).output, HasSubstr("nothing to do"));
+    EXPECT_THAT(run_here({"migrate", "--to", "1"}).output, HasSubstr("never goes back"));
+    EXPECT_EQ(hear({"migrate", "--to", "99"}).code, 2);
+}
+
+TEST_F(OperatorCommands, BesideAServerWhatNeedsTheFileSaysSoAndWhatToDo) {
+    write("waybill.toml", "[boxes.inbox]\n");
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    const std::string port = std::to_string(server.port());
+
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"migrate"}, {"run-once"}, {"serve"}}) {
+        const Ran refused = hear(words);
+        EXPECT_EQ(refused.code, 1) << words[0];
+        EXPECT_THAT(refused.output, HasSubstr("process " + std::to_string(server.pid())));
+        EXPECT_THAT(refused.output, HasSubstr("the server at http://127.0.0.1:" + port));
+        EXPECT_THAT(refused.output, HasSubstr("stop "));
+        EXPECT_THAT(refused.output, Not(HasSubstr("connect()")));
+    }
+}
+
+TEST_F(OperatorCommands, TheSecretOfTheDemoIsInTheStoreAndOutlivesARestart) {
+    for (int i = 0; i < 2; ++i) {
+        Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+        server.port();
+        const Ran sent = run_here({"send", "demo", "--id", "order-1"});
+        EXPECT_EQ(sent.code, 0);
+        EXPECT_THAT(sent.output, HasSubstr(i == 0 ? "202" : "200"));
+        ASSERT_EQ(server.end(SIGTERM), 0);
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("waybill.db.demo-secret")));
 }
 
 }  // namespace

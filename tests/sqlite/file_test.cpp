@@ -367,6 +367,43 @@ TEST_F(SqliteFile, ANewerSchemaIsLeftAlone) {
     EXPECT_EQ(again.append(1).status, AppendResult::Status::fresh);
 }
 
+TEST_F(SqliteFile, ASchemaIsBroughtAsFarAsWasAskedAndNeverBack) {
+    const auto store = sqlite::open(path);
+    ASSERT_EQ(store->schema(), sqlite::schema_of_new_file());
+
+    store->migrate(1);
+    const sqlite::Schema first = store->schema();
+    store->migrate();
+    store->migrate(1);
+    const sqlite::Schema last = store->schema();
+
+    EXPECT_EQ(first.version, 1U);
+    EXPECT_THAT(first.missing, testing::ElementsAre("2 notes"));
+    EXPECT_EQ(last.version, last.newest);
+    EXPECT_TRUE(last.missing.empty());
+    EXPECT_THROW(store->migrate(last.newest + 1), ConfigError);
+    EXPECT_THROW(store->migrate(0), ConfigError);
+}
+
+TEST_F(SqliteFile, NotesAreKeptUntilTheirTimeAndTravelWithABackup) {
+    const std::string copy = path + ".copy";
+    {
+        const OpenedStore opened{path};
+        sqlite::SqliteStore& store = *opened.store;
+        store.keep_note("a", "first");
+        store.keep_note("a", "second");
+        store.keep_note("old", "x", StoreTime{1s});
+        store.keep_note("gone", "x");
+        store.drop_note("gone");
+        EXPECT_EQ(store.note("old"), std::nullopt) << "its time is over";
+        EXPECT_EQ(store.note("gone"), std::nullopt);
+        store.backup(copy);
+    }
+
+    EXPECT_EQ(OpenedStore{path}.store->note("a"), "second");
+    EXPECT_EQ(OpenedStore{copy}.store->note("a"), "second");
+}
+
 TEST_F(SqliteFile, BeforeItsTablesAreMadeAFileSaysWhatToDo) {
     const auto store = sqlite::open(path);
 

@@ -70,6 +70,11 @@ Page<DeadLetterDetail> dead_letters(Session& session, const Filter& filter,
 std::optional<MessageDetail> get(Session& session, const Uuid& id);
 std::uint64_t count(Session& session, const Filter& filter);
 
+// notes.cpp
+std::optional<std::string> note(Database& db, StoreTime now, const std::string& name);
+void keep_note(Database& db, StoreTime now, const std::string& name, const std::string& text,
+               StoreTime until);
+
 // upkeep.cpp
 Swept sweep(Session& session, StoreTime now, std::span<const BoxDeclaration> boxes,
             std::uint32_t rows_max);

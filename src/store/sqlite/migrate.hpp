@@ -1,6 +1,7 @@
 #pragma once
 
 #include "boxes.hpp"
+#include "waybill/sqlite.hpp"
 
 namespace waybill::sqlite {
 
@@ -8,5 +9,9 @@ namespace waybill::sqlite {
 /// A newer schema is left alone: versions that run side by side only ever add to it.
 /// Throws StoreError(give_up) when a migration that was applied is not the one we know.
 void migrate(Session& writer, StoreTime now);
+/// The same up to the migration of this number.
+void migrate(Session& writer, StoreTime now, std::uint32_t version);
+/// Reads only.
+Schema schema(Database& db);
 
 }  // namespace waybill::sqlite

@@ -168,7 +168,24 @@ public:
         return result;
     }
 
+    // Notebook
+    std::optional<std::string> note(const std::string& name) override {
+        return asks_.ask([&](Session& s) { return sqlite::note(s.db, shared_->now(), name); });
+    }
+    void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
+        write([&](Session& s, StoreTime now) { sqlite::keep_note(s.db, now, name, text, until); });
+    }
+    void drop_note(const std::string& name) override {
+        write([&](Session& s, StoreTime) { s.db.execute(sql::drop_note, name); });
+    }
+
     // SqliteStore
+    Schema schema() override {
+        return asks_.ask([&](Session& s) { return sqlite::schema(s.db); });
+    }
+    void migrate(std::uint32_t version) override {
+        shared_->queue.exclusive([&](Session& s) { sqlite::migrate(s, shared_->now(), version); });
+    }
     Problems integrity_check() override {
         return sqlite::integrity_check(shared_->open_reader()->db);
     }

@@ -86,7 +86,7 @@ HttpResponse to_response(const Refusal& refusal, Duration retry_after) {
         if (c == '"') response.body += '\\';
         response.body += c;
     }
-    response.body += R"(","detail":{}}})";
+    response.body += "\",\"detail\":{}}}\n";
     return response;
 }
 

@@ -89,3 +89,20 @@ pragma integrity_check(100);
 -- name: new_generation
 -- A copy is another timeline: tokens of this one prove nothing there.
 update waybill_store set generation = ?1;
+
+-- ---- notes ----------------------------------------------------------------------------------------
+
+-- name: note
+select text from waybill_note where name = ?1 and (until is null or until > ?2);
+
+-- name: keep_note
+insert into waybill_note (name, text, until) values (?1, ?2, ?3)
+on conflict (name) do update set text = excluded.text, until = excluded.until;
+
+-- name: drop_note
+delete from waybill_note where name = ?1;
+
+-- name: drop_old_notes
+-- A few with each that is written, so that they never pile up.
+delete from waybill_note where name in
+    (select name from waybill_note where until <= ?1 order by until limit 10);

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "waybill/time.hpp"
+
+namespace waybill {
+
+/// Small texts that tools keep beside the messages, by name: a secret that was made once, what became
+/// of an order. They travel with the store and its backups. Never on the hot path.
+///
+/// Thread safety: any thread.
+/// Errors:        StoreError.
+class Notebook {
+public:
+    virtual ~Notebook() = default;
+
+    virtual std::optional<std::string> note(const std::string& name) = 0;
+    /// Replaces what was there; durable when it returns. From `until` on it may be gone.
+    virtual void keep_note(const std::string& name, const std::string& text,
+                           StoreTime until = store_never) = 0;
+    virtual void drop_note(const std::string& name) = 0;
+};
+
+}  // namespace waybill

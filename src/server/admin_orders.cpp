@@ -1,0 +1,102 @@
+#include <filesystem>
+
+#include "server/admin.hpp"
+#include "server/admin_query.hpp"
+#include "server/answer.hpp"
+#include "waybill/halted_lanes.hpp"
+#include "waybill/json.hpp"
+
+/// What operators order.
+namespace waybill::server {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+std::string text_of(const Value& body, std::string_view name) {
+    const Value* const value = body.find(name);
+    if (value == nullptr) throw json::ReadError{"is missing", std::string{name}};
+    return value->as_string();
+}
+
+HttpResponse bad_id() {
+    return error_response(400, "bad-id", "the id of a message is a UUID");
+}
+
+}  // namespace
+
+HttpResponse Admin::cancel(const std::string& text) {
+    Command order;
+    order.kind = Command::Kind::cancel;
+    const auto id = parse_uuid(text);
+    if (!id) return bad_id();
+    order.message = *id;
+    const std::uint64_t number = catalogue_.command(order);
+    if (number == 0) {
+        return error_response(409, "nothing-to-do", "nothing of this message is open");
+    }
+    return json_response(202, Object{{"command", number}});
+}
+
+/// {"message","target"?} for one message, or the same filter as the listing in the query for many.
+HttpResponse Admin::mend(const HttpRequest& request, BulkOrder order, Operation& operation) {
+    const BulkProgress& progress = operation.bulk;
+    if (!request.body.empty()) {
+        const Value body = json::parse(request.body);
+        const auto id = parse_uuid(text_of(body, "message"));
+        if (!id) return bad_id();
+        carry_out_one(catalogue_, order, *id,
+                      body.find("target") != nullptr ? text_of(body, "target") : "", operation);
+    } else {
+        const Listing listing = parse_listing(request.query());
+        carry_out_matching(catalogue_, order, listing.filter, listing.rows_max, operation);
+    }
+    return json_response(
+        200, Object{{"total", progress.total},
+                    {"carried_out", progress.carried_out},
+                    {"refused", progress.refused},
+                    {"remaining", operation.unfinished ? progress.total - progress.handled() : 0},
+                    {"capped", operation.unfinished}});
+}
+
+/// {"message"}: the head of a halted lane.
+HttpResponse Admin::order_lane(const HttpRequest& request, bool skip) {
+    const auto id = parse_uuid(text_of(json::parse(request.body), "message"));
+    if (!id) return bad_id();
+    const HaltedLanes halted{catalogue_};
+    Array numbers;
+    for (const std::uint64_t number : skip ? halted.skip(*id) : halted.resume(*id)) {
+        numbers.emplace_back(number);
+    }
+    if (numbers.empty()) {
+        return error_response(409, "nothing-to-do",
+                              "no lane is halted at this message; see GET /v1/lanes");
+    }
+    return json_response(202, Object{{"commands", std::move(numbers)}});
+}
+
+HttpResponse Admin::forget(const HttpRequest& request, const Operation& operation) {
+    const Value body = json::parse(request.body);
+    const bool was_there = catalogue_.forget_target(text_of(body, "box"), text_of(body, "key"));
+    // Begun before and gone now: this order did it.
+    if (!was_there && !operation.begun_before) {
+        return error_response(404, "not-found", "there is no such target; see GET /v1/targets");
+    }
+    return json_response(200, Object{{"forgotten", true}});
+}
+
+HttpResponse Admin::pause(const HttpRequest& request, bool paused) {
+    const std::string box = text_of(json::parse(request.body), "box");
+    catalogue_.pause_box(box, paused);
+    return json_response(200, Object{{"box", box}, {"paused", paused}});
+}
+
+HttpResponse Admin::backup(const HttpRequest& request, const Operation& operation) {
+    const std::string path = text_of(json::parse(request.body), "path");
+    // A backup appears under its name only when it is complete.
+    if (!operation.begun_before || !std::filesystem::exists(path)) backup_(path);
+    return json_response(200, Object{{"path", path}});
+}
+
+}  // namespace waybill::server

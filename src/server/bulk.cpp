@@ -1,0 +1,103 @@
+#include "server/bulk.hpp"
+
+#include <algorithm>
+
+#include "waybill/dead_letters.hpp"
+
+namespace waybill::server {
+namespace {
+
+constexpr std::uint64_t kBatch = 100;
+
+std::vector<OperationResult> order_all(Catalogue& catalogue, BulkOrder order,
+                                       const std::vector<DeliveryRef>& deliveries) {
+    return order == BulkOrder::requeue ? catalogue.requeue(deliveries)
+                                       : catalogue.discard(deliveries);
+}
+
+bool is_still_there(Catalogue& catalogue, const LetterRef& ref, const Uuid& message) {
+    const auto detail = catalogue.get(message);
+    return detail && std::ranges::any_of(detail->dead, [&](const DeadLetter& letter) {
+               return letter.target == ref.target && letter.requeues == ref.requeues;
+           });
+}
+
+/// `after_crash`: what is gone was carried out before it.
+void carry_out_batch(Catalogue& catalogue, BulkOrder order, bool after_crash,
+                     BulkProgress& progress) {
+    std::vector<DeliveryRef> deliveries;
+    for (const LetterRef& ref : progress.batch) {
+        const Uuid message = parse_uuid(ref.message).value_or(Uuid{});
+        if (after_crash && !is_still_there(catalogue, ref, message)) {
+            ++progress.carried_out;
+        } else {
+            deliveries.push_back({message, ref.target});
+        }
+    }
+    for (const OperationResult& result : order_all(catalogue, order, deliveries)) {
+        ++(result.carried_out ? progress.carried_out : progress.refused);
+    }
+    progress.batch.clear();
+    progress.cursor = progress.after_batch;
+}
+
+LetterRef ref_of(const DeadLetter& letter) {
+    return {to_string(letter.message), letter.target, letter.requeues};
+}
+
+}  // namespace
+
+void carry_out_matching(Catalogue& catalogue, BulkOrder order, const Filter& filter,
+                        std::uint32_t letters_max, Operation& operation) {
+    BulkProgress& progress = operation.bulk;
+    const DeadLetters letters{catalogue};
+    if (!progress.counted) {
+        // An order over no letters at all: refused if the filter is, and otherwise it counts.
+        progress.total = letters.discard_matching(filter, 0).remaining;
+        progress.counted = true;
+    }
+    const std::uint64_t stop_at = progress.handled() + letters_max;
+    if (!progress.batch.empty()) {
+        carry_out_batch(catalogue, order, true, progress);
+        if (progress.cursor.empty()) return;
+    }
+    while (progress.handled() < progress.total) {
+        const std::uint64_t left =
+            std::min(progress.total, stop_at) - std::min(progress.handled(), stop_at);
+        if (left == 0) {
+            operation.unfinished = true;
+            return;
+        }
+        const Page<DeadLetterDetail> page = letters.list(
+            filter, progress.cursor, static_cast<std::uint32_t>(std::min(left, kBatch)));
+        for (const DeadLetterDetail& item : page.items) {
+            progress.batch.push_back(ref_of(item.letter));
+        }
+        progress.after_batch = page.next;
+        operation.save();
+        carry_out_batch(catalogue, order, false, progress);
+        if (progress.cursor.empty()) return;
+    }
+}
+
+void carry_out_one(Catalogue& catalogue, BulkOrder order, const Uuid& message,
+                   const std::string& target, Operation& operation) {
+    BulkProgress& progress = operation.bulk;
+    const bool after_crash = progress.counted;
+    if (!progress.counted) {
+        if (const auto detail = catalogue.get(message)) {
+            for (const DeadLetter& letter : detail->dead) {
+                if (target.empty() || letter.target == target) {
+                    progress.batch.push_back(ref_of(letter));
+                }
+            }
+        }
+        if (progress.batch.empty()) progress.batch.push_back({to_string(message), target});
+        progress.total = progress.batch.size();
+        progress.counted = true;
+        operation.save();
+    }
+    carry_out_batch(catalogue, order, after_crash, progress);
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,225 @@
+/// Orders with an operation id: T78.
+
+#include "server/operations.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/answer.hpp"
+#include "server/bulk.hpp"
+#include "server/fixture.hpp"
+#include "server/store_access.hpp"
+#include "waybill/dead_letters.hpp"
+#include "waybill/testkit.hpp"
+
+namespace waybill::test {
+namespace {
+
+using server::BulkOrder;
+using server::Operation;
+using testing::HasSubstr;
+
+/// Orders over dead letters that end in the middle, as by a crash.
+class InterruptedOrders : public testing::Test {
+protected:
+    struct Crash {};
+
+    InterruptedOrders() {
+        kit.app.inbox("orders", {.lanes = Lanes::none}).on("*", "bill", [this](const Message&) {
+            ++calls;
+            return Outcome{Dead{"broken"}};
+        });
+    }
+    void let_die(int count) {
+        std::vector<Message> messages;
+        for (int i = 0; i < count; ++i) messages.push_back({.type = "t"});
+        kit.app.append(std::move(messages));
+        ASSERT_TRUE(kit.run_until_idle());
+        calls = 0;
+    }
+    /// Carries on from what was written down, until it ends or, if it is given, until that note.
+    Operation carry_on(BulkOrder order, int crash_at, bool crash_before_it_is_written) {
+        Operation operation;
+        operation.bulk = written;
+        int notes = 0;
+        operation.write_down = [&](const Operation& now) {
+            const bool crash = ++notes == crash_at;
+            if (crash && crash_before_it_is_written) throw Crash{};
+            written = now.bulk;
+            if (crash) throw Crash{};
+        };
+        try {
+            server::carry_out_matching(kit.app.catalogue(), order, {.target = "bill"}, 10'000,
+                                       operation);
+        } catch (const Crash&) {
+        }
+        return operation;
+    }
+
+    testkit::Kit kit;
+    int calls = 0;
+    server::BulkProgress written{};
+};
+
+TEST_F(InterruptedOrders, CountEachLetterOnceWhereverTheyWereInterrupted) {
+    for (const BulkOrder order : {BulkOrder::requeue, BulkOrder::discard}) {
+        for (int crash_at = 1; crash_at <= 3; ++crash_at) {
+            for (const bool before : {true, false}) {
+                SCOPED_TRACE(testing::Message() << crash_at << (before ? " before" : " after"));
+                kit.app.dead_letters().discard_matching({.box = "orders"});
+                let_die(250);
+                written = {};
+
+                carry_on(order, crash_at, before);
+                const Operation ended = carry_on(order, 0, false);
+                kit.run_until_idle();
+
+                EXPECT_FALSE(ended.unfinished);
+                EXPECT_EQ(ended.bulk.total, 250U);
+                EXPECT_EQ(ended.bulk.carried_out, 250U);
+                EXPECT_EQ(ended.bulk.refused, 0U);
+                EXPECT_EQ(calls, order == BulkOrder::requeue ? 250 : 0);
+            }
+        }
+    }
+}
+
+TEST_F(InterruptedOrders, LeaveAloneWhatDiedAgainBeforeTheyWentOn) {
+    let_die(50);
+    carry_on(BulkOrder::requeue, 1, false);
+    ASSERT_EQ(written.batch.size(), 50U);
+    // Carried out, and the crash came before anything was written.
+    kit.app.dead_letters().requeue_matching({.target = "bill"});
+    kit.run_until_idle();
+    ASSERT_EQ(calls, 50);
+
+    const Operation ended = carry_on(BulkOrder::requeue, 0, false);
+    kit.run_until_idle();
+
+    EXPECT_EQ(ended.bulk.carried_out, 50U);
+    EXPECT_EQ(calls, 50) << "what is dead now are other letters";
+}
+
+/// The same over a socket.
+class OperationIds : public testing::Test {
+protected:
+    static server::Config config() {
+        server::Config config;
+        config.sources = {source_named("stripe", "stripe")};
+        server::TargetConfig target = log_target("it");
+        target.log = false;
+        target.command = {"/bin/sh", "-c", "cat > /dev/null; exit 65"};
+        config.targets = {target, log_target("other")};
+        return config;
+    }
+    void let_die(int count) {
+        for (int i = 0; i < count; ++i) {
+            const std::string id = "evt_" + std::to_string(++sent_);
+            const std::string body = R"({"id":")" + id + R"(","object":"event","type":"a.b"})";
+            ASSERT_EQ(HttpClient{server_.port()}.ask(signed_post(stripe_, body))->status, 202);
+        }
+        ASSERT_TRUE(
+            server_.eventually("/v1/dead?count=1", R"("count":)" + std::to_string(count) + "}"));
+    }
+    HttpAnswer order(const std::string& target, const std::string& id,
+                     const std::string& body = {}) {
+        return server_
+            .operate("POST", target, body, "Idempotency-Key: " + id + "\r\nWaybill-Actor: ada\r\n")
+            .value();
+    }
+
+    const Source stripe_ = source_named("stripe", "stripe");
+    ServerUnderTest server_{config()};
+    int sent_ = 0;
+};
+
+TEST_F(OperationIds, ReplayTheAnswerAndRefuseAnotherOrder) {
+    let_die(3);
+
+    const HttpAnswer first = order("/v1/dead/discard?target=it", "op-1");
+    let_die(2);
+    const HttpAnswer again = order("/v1/dead/discard?target=it", "op-1");
+    const HttpAnswer other = order("/v1/dead/discard?target=else", "op-1");
+
+    EXPECT_EQ(first.status, 200);
+    EXPECT_THAT(first.body, HasSubstr(R"("carried_out":3)"));
+    EXPECT_EQ(again.body, first.body);
+    EXPECT_EQ(again.headers.at("idempotency-replayed"), "true");
+    EXPECT_THAT(server_.operate("GET", "/v1/dead?count=1")->body, HasSubstr(R"("count":2)"))
+        << "the replay took nothing";
+    EXPECT_EQ(other.status, 409);
+    EXPECT_THAT(other.body, HasSubstr("operation-conflict"));
+}
+
+TEST_F(OperationIds, GoOnWhereALimitEndedThemWithTheRightTotal) {
+    let_die(5);
+
+    const HttpAnswer first = order("/v1/dead/discard?target=it&limit=2", "op-1");
+    const HttpAnswer second = order("/v1/dead/discard?target=it&limit=2", "op-1");
+    const HttpAnswer third = order("/v1/dead/discard?target=it&limit=10", "op-1");
+
+    EXPECT_THAT(first.body,
+                HasSubstr(R"("carried_out":2,"refused":0,"remaining":3,"capped":true)"));
+    EXPECT_THAT(second.body,
+                HasSubstr(R"("carried_out":4,"refused":0,"remaining":1,"capped":true)"));
+    EXPECT_THAT(third.body,
+                HasSubstr(R"("carried_out":5,"refused":0,"remaining":0,"capped":false)"));
+}
+
+TEST_F(OperationIds, ADeletionThatIsRepeatedReportsSuccess) {
+    const std::string body = R"({"box":"inbox","key":"other"})";
+
+    EXPECT_EQ(order("/v1/targets/forget", "op-1", body).status, 200);
+    EXPECT_EQ(order("/v1/targets/forget", "op-1", body).status, 200);
+    EXPECT_EQ(order("/v1/targets/forget", "op-2", body).status, 404) << "another order";
+}
+
+TEST_F(OperationIds, RememberWhoOrderedAndWhatCameOfIt) {
+    let_die(1);
+    order("/v1/dead/discard?target=it", "op-1");
+
+    const auto known = server_.operate("GET", "/v1/operations/op-1");
+
+    EXPECT_EQ(known->status, 200);
+    EXPECT_THAT(known->body, HasSubstr(R"x("actor":"ada (local)")x"));
+    EXPECT_THAT(known->body, HasSubstr(R"("state":"done")"));
+    EXPECT_THAT(known->body, HasSubstr(R"("carried_out":1)"));
+    EXPECT_EQ(server_.operate("GET", "/v1/operations/op-2")->status, 404);
+}
+
+TEST_F(OperationIds, AnOrderThatWasNotUnderstoodDoesNotUseUpItsId) {
+    EXPECT_EQ(order("/v1/dead/discard", "op-1").status, 400);
+    EXPECT_EQ(order("/v1/dead/discard?target=it", "op-1").status, 200);
+    EXPECT_EQ(order("/v1/nothing", "op-2").status, 404);
+    EXPECT_EQ(order("/v1/boxes/pause", "op-2", R"({"box":"inbox"})").status, 200);
+    EXPECT_EQ(order("/v1/boxes/resume", std::string(201, 'x'), R"({"box":"inbox"})").status, 400);
+}
+
+/// A notebook whose writer dies after the first note.
+TEST(Operations, ADeletionInterruptedBeforeItsAnswerWasKeptIsASuccessWhenRepeated) {
+    const auto store = server::open_store("memory:", {});
+    server::Operations operations{store->notebook()};
+    const server::OperationName name{"op", "ada", "forget x"};
+    bool there = true;
+    const auto forget = [&](Operation& operation) {
+        const bool was_there = std::exchange(there, false);
+        return server::json_response(was_there || operation.begun_before ? 200 : 404,
+                                     json::Object{});
+    };
+
+    EXPECT_THROW(operations.carry_out(name,
+                                      [&](Operation& operation) -> HttpResponse {
+                                          forget(operation);
+                                          throw StoreError{Reaction::reconnect, "gone"};
+                                      }),
+                 StoreError);
+
+    EXPECT_FALSE(there);
+    EXPECT_EQ(operations.carry_out(name, forget).status, 200U);
+}
+
+}  // namespace
+}  // namespace waybill::test
