@@ -35,8 +35,11 @@ public:
             "insert into waybill_message (id, partition, appended_at, occurred_at, not_before, "
             "type, "
             "source, content_type, tenant, user_id, correlation_id, lane, dedup_key, collapse_key, "
-            "attributes, body) values (?1, 1, ?2, 0, 0, ?3, '', '', '', '', '', ?4, '', '', null, "
+            "attributes, body) values (?1, 1, ?2, 0, 0, ?3, ?6, '', '', '', '', ?4, ?7, '', ?8, "
             "?5)");
+        dedup_ = prepare(
+            "insert into waybill_dedup (scope, key, id, body_hash, until) "
+            "values (?1, ?2, ?3, ?4, null)");
         open_ = prepare(
             "insert into waybill_open (place, id, lane, due) values ((1 << 47) | ?1, ?2, ?3, 0)");
         delete_ = prepare("delete from waybill_open where place = (1 << 47) | ?1");
@@ -44,7 +47,8 @@ public:
             prepare("insert into waybill_finished (box, held, at, message) values (1, 0, ?1, ?2)");
     }
     ~RawSqlite() {
-        for (sqlite3_stmt* statement : {begin_, commit_, message_, open_, delete_, finished_}) {
+        for (sqlite3_stmt* statement :
+             {begin_, commit_, message_, dedup_, open_, delete_, finished_}) {
             sqlite3_finalize(statement);
         }
         sqlite3_close(db_);
@@ -52,16 +56,20 @@ public:
     RawSqlite(const RawSqlite&) = delete;
     RawSqlite& operator=(const RawSqlite&) = delete;
 
-    /// One commit.
+    /// One commit. A message with a dedup key has its dedup record, with a hash of 32 bytes.
     void insert(const std::vector<Message>& messages) {
         step(begin_);
         for (const Message& message : messages) {
+            if (!message.dedup_key.empty()) insert_dedup(message);
             bind(message_, 1, message.id);
             sqlite3_bind_int64(message_, 2, 1'700'000'000'000'000);
             bind_text(message_, 3, message.type);
             bind_text(message_, 4, message.lane);
             sqlite3_bind_blob(message_, 5, message.body.data(),
                               static_cast<int>(message.body.size()), SQLITE_STATIC);
+            bind_text(message_, 6, message.source);
+            bind_text(message_, 7, message.dedup_key);
+            bind_attributes(message);
             step(message_);
             const sqlite3_int64 sequence = sqlite3_last_insert_rowid(db_);
             sqlite3_bind_int64(open_, 1, sequence);
@@ -90,6 +98,25 @@ public:
     }
 
 private:
+    void insert_dedup(const Message& message) {
+        static const std::string hash(32, 'h');
+        bind_text(dedup_, 1, message.box);
+        bind_text(dedup_, 2, message.dedup_key);
+        bind(dedup_, 3, message.id);
+        sqlite3_bind_blob(dedup_, 4, hash.data(), 32, SQLITE_STATIC);
+        step(dedup_);
+    }
+    /// As many bytes as the store packs them into, about.
+    void bind_attributes(const Message& message) {
+        packed_.clear();
+        for (const auto& [name, value] : message.attributes) packed_ += name + "=" + value + "\n";
+        if (packed_.empty()) {
+            sqlite3_bind_null(message_, 8);
+        } else {
+            sqlite3_bind_blob(message_, 8, packed_.data(), static_cast<int>(packed_.size()),
+                              SQLITE_STATIC);
+        }
+    }
     void check(int code) {
         if (code != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db_));
     }
@@ -120,11 +147,13 @@ private:
     sqlite3_stmt* begin_ = nullptr;
     sqlite3_stmt* commit_ = nullptr;
     sqlite3_stmt* message_ = nullptr;
+    sqlite3_stmt* dedup_ = nullptr;
     sqlite3_stmt* open_ = nullptr;
     sqlite3_stmt* delete_ = nullptr;
     sqlite3_stmt* finished_ = nullptr;
     std::vector<sqlite3_int64> inserted_;
     std::size_t next_ = 0;
+    std::string packed_{};
 };
 
 }  // namespace waybill::bench

@@ -67,6 +67,10 @@ if(WAYBILL_SANITIZE)
     add_compile_options(${WAYBILL_SANITIZE_FLAGS})
     add_link_options(${WAYBILL_SANITIZE_FLAGS})
 endif()
+if(WAYBILL_LIBFUZZER)
+    # Everything tells the fuzzer where it has been; only the targets link its main().
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 
 if(WAYBILL_HARDEN)
     add_compile_options(

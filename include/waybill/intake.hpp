@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -71,6 +72,11 @@ public:
     /// Verifies at once and returns; `answer` is called exactly once, here or later from another
     /// thread, and neither blocks nor throws. So a server needs no thread per waiting request.
     void handle(HttpRequest request, Answer answer);
+
+    /// Reads back from the store under which ids nobody signed the newest bodies came, so that one that
+    /// comes again under another id is noticed after a restart too. Takes no longer than `time`, and
+    /// nothing where all ids are signed. Call it when the application is started. Throws StoreError.
+    void recall(Duration time = std::chrono::seconds{1});
 
     /// Whether a request with this path is for the intake; it answers 404 to all others.
     bool is_for(std::string_view path) const;

@@ -10,6 +10,7 @@
 #include "intake/answers.hpp"
 #include "intake/gzip.hpp"
 #include "intake/identity.hpp"
+#include "intake/recall.hpp"
 #include "intake/seen_bodies.hpp"
 #include "intake/sources.hpp"
 #include "waybill/message_check.hpp"
@@ -256,6 +257,16 @@ void Intake::handle(HttpRequest request, Answer answer) {
         answer(intake::failure_response(std::current_exception(), retry_after, accepted.report),
                accepted.report);
         parts_->leave();
+    }
+}
+
+void Intake::recall(Duration time) {
+    Parts& parts = *parts_;
+    if (!parts.current()->may_have_weak_ids()) return;
+    const auto bodies = intake::weak_bodies(parts.app.catalogue(), parts.options.bodies_remembered,
+                                            parts.clock, time);
+    for (const intake::WeakBody& body : bodies) {
+        static_cast<void>(parts.seen.note(body.source + ":" + body.hash, body.id));
     }
 }
 

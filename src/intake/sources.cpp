@@ -73,6 +73,13 @@ Sources::Sources(std::vector<Source> sources, const IntakeOptions& options)
     if (!problems.empty()) throw ConfigError{std::move(problems)};
 }
 
+bool Sources::may_have_weak_ids() const {
+    return std::ranges::any_of(all_, [](const BoundSource& one) {
+        const auto info = providers::info(one.source.provider);
+        return !info || !info->id_is_signed || !one.source.event_id.empty();
+    });
+}
+
 const BoundSource* Sources::find(std::string_view path) const {
     if (const auto fixed = by_path_.find(path); fixed != by_path_.end()) return fixed->second;
     if (!path.starts_with(prefix_)) return nullptr;

@@ -25,6 +25,8 @@ public:
 
     /// Null: nobody is there.
     const BoundSource* find(std::string_view path) const;
+    /// One of them may take an id from where no signature covers it.
+    bool may_have_weak_ids() const;
 
 private:
     const std::string prefix_;

@@ -98,7 +98,7 @@ void EngineLog::on_event(const Event& event) noexcept {
 }
 
 Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log)
-    : engine_log(log), app(settings_of(config, store)) {
+    : engine_log(log), app(settings_of(config, store)), log_(log) {
     app.observe(engine_log);
     for (const BoxConfig& box : config.boxes) {
         const Box described = app.box(box.name, box.options);
@@ -108,6 +108,15 @@ Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpO
     }
     intake = std::make_unique<Intake>(app, config.sources,
                                       IntakeOptions{.body_bytes_max = config.server.body_max});
+}
+
+void Generation::start() {
+    app.start();
+    try {
+        intake->recall();
+    } catch (const StoreError& error) {
+        log_.write(LogLevel::warn, "bodies of weak ids are not known", {{"reason", error.what()}});
+    }
 }
 
 Generation::~Generation() {

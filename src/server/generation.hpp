@@ -33,10 +33,16 @@ public:
     Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log);
     ~Generation();
 
+    /// Works from now on, and knows what the store knows.
+    void start();
+
     EngineLog engine_log;
     Waybill app;
     /// Made when the boxes are there.
     std::unique_ptr<Intake> intake{};
+
+private:
+    Log& log_;
 };
 
 }  // namespace waybill::server

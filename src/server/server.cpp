@@ -106,7 +106,7 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
               return generation->app.append(std::move(message));
           }),
       generation(std::make_unique<Generation>(config, *store, out, log)) {
-    generation->app.start();
+    generation->start();
     door = std::make_unique<http_in::HttpIn>(
         options_of(config),
         [this](HttpRequest request, Reply reply) {
@@ -252,7 +252,7 @@ std::string Server::url() const {
 void Server::reload(const Config& config) {
     Parts& parts = *parts_;
     auto fresh = std::make_unique<Generation>(config, *parts.store, parts.out, parts.log);
-    fresh->app.start();
+    fresh->start();
     std::unique_ptr<Generation> old;
     {
         const std::unique_lock lock{parts.mutex};

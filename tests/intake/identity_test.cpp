@@ -98,6 +98,31 @@ TEST_P(IntakeIdentity, AWeakIdIsMarkedAndABodyUnderAnotherOneIsFlagged) {
     EXPECT_EQ(message.attributes.at("webhook.body_sha256").size(), 64U);
 }
 
+TEST_P(IntakeIdentity, ABodyUnderAnotherWeakIdIsFlaggedAfterARestartToo) {
+    static_cast<void>(report_of(signed_by("github", R"({"n":1})", "g-1")));
+    static_cast<void>(report_of(signed_by("github", R"({"n":2})", "g-2")));
+    const auto first_after_restart = [&](bool recalls) {
+        Intake restarted{app, sources(), {.clock = &clock}};
+        if (recalls) restarted.recall();
+        IntakeReport report;
+        std::promise<void> answered;
+        restarted.handle(signed_by("github", R"({"n":1})", recalls ? "g-3" : "g-4"),
+                         [&](const HttpResponse&, const IntakeReport& what) {
+                             report = what;
+                             answered.set_value();
+                         });
+        answered.get_future().wait();
+        return report;
+    };
+
+    const IntakeReport replayed = first_after_restart(true);
+
+    EXPECT_TRUE(replayed.same_body_again);
+    const Message message = *app.catalogue().get(replayed.message)->summary.message;
+    EXPECT_EQ(message.attributes.at("webhook.same_body_as"), "g-1");
+    EXPECT_FALSE(first_after_restart(false).same_body_again) << "only the store knows it";
+}
+
 TEST_P(IntakeIdentity, WhichSecretMatchedIsRecorded) {
     const IntakeReport report = report_of(signed_by("stripe", R"({"id":"e","type":"t"})"));
 
