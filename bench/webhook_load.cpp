@@ -44,15 +44,27 @@ void send_whole(int socket, const std::string& text) {
 SlowConnections::SlowConnections(std::uint16_t port, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         sockets_.push_back(connect_to(port));
-        if (i % 3 == 0) send_whole(sockets_.back(), "POST /webhooks/stripe HTTP/1.1\r\nHo");
+        if (i % 3 == 0) send_whole(sockets_.back(), "POST /webhooks/stripe HTTP/1.1\r\nX-Drip: ");
         if (i % 3 == 1) {
-            send_whole(sockets_.back(),
-                       "POST /webhooks/stripe HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab");
+            send_whole(
+                sockets_.back(),
+                "POST /webhooks/stripe HTTP/1.1\r\nHost: a\r\nContent-Length: 90000\r\n\r\nab");
         }
+    }
+    drip_ = std::jthread{[this](const std::stop_token& stop) { drip(stop); }};
+}
+
+/// Each of them gets a byte about every second; the idle ones none.
+void SlowConnections::drip(const std::stop_token& stop) {
+    for (std::size_t i = 0; !stop.stop_requested() && !sockets_.empty(); ++i) {
+        const std::size_t at = i % sockets_.size();
+        if (at % 3 != 2) ::send(sockets_[at], "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (i % 10 == 0) ::usleep(10'000);
     }
 }
 
 SlowConnections::~SlowConnections() {
+    drip_ = {};
     for (const int socket : sockets_) ::close(socket);
 }
 

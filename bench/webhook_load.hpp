@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace waybill::bench {
@@ -25,7 +26,7 @@ struct LoadResult {
 LoadResult send_all(std::uint16_t port, const std::vector<std::string>& requests,
                     std::size_t connections);
 
-/// Connections that send a part of a request, by turns of its head, of its body, or nothing.
+/// Connections that send a request byte by byte: by turns its head, its body, or nothing at all.
 class SlowConnections {
 public:
     SlowConnections(std::uint16_t port, std::size_t count);
@@ -34,7 +35,10 @@ public:
     SlowConnections& operator=(const SlowConnections&) = delete;
 
 private:
+    void drip(const std::stop_token& stop);
+
     std::vector<int> sockets_{};
+    std::jthread drip_{};
 };
 
 }  // namespace waybill::bench

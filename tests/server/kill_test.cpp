@@ -135,9 +135,11 @@ TEST(KillServer, WhatWasAcknowledgedIsStoredExactlyOnceAndHandled) {
     for (const auto& sender : senders) sender->stop();
     for (const auto& sender : senders) sender->join();
     const std::set<std::string> acknowledged = books.acknowledged();
-    std::multiset<std::string> done = stored(where, "done");
-    for (int i = 0; i < 1000 && done.size() < acknowledged.size(); ++i)
-        done = stored(where, "done");
+    // After so many unclean ends in a row it works off what is open one by one.
+    const LocalTime patience = later(system_clock().now(), std::chrono::minutes{2});
+    while (!stored(where, "open").empty() && system_clock().now() < patience) {
+    }
+    const std::multiset<std::string> done = stored(where, "done");
     EXPECT_EQ(server.end(SIGTERM), 0);
 
     const std::multiset<std::string> all = stored(where, "any");

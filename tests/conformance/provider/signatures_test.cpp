@@ -117,6 +117,33 @@ std::string wrong_secret(const Sample& sample) {
     return {};
 }
 
+std::string upper_ascii(std::string_view text) {
+    std::string upper{text};
+    for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    return upper;
+}
+
+/// Wrong signatures before the right one, `count` altogether. False: there can only be one.
+bool crowd(Sample& sample, std::size_t count) {
+    const Scheme& scheme = sample.scheme;
+    const bool is_versions = scheme.syntax == Syntax::versions;
+    if (sample.headers.empty() || (scheme.syntax != Syntax::pairs && !is_versions)) return false;
+    const std::string value = *sample.request.headers.find(sample.headers.front());
+    std::size_t ours = 0;
+    for (std::string_view rest = value; !rest.empty();) {
+        std::string_view item = cut(rest, is_versions ? ' ' : scheme.separator);
+        std::string_view name = cut(item, is_versions ? ',' : '=');
+        if (name.starts_with(' ')) name.remove_prefix(1);
+        ours += name == (is_versions ? "v1" : scheme.label) || (is_versions && name == "v1a");
+    }
+    std::string more;
+    for (; ours < count; ++ours) {
+        more += is_versions ? "v1,AAAA " : std::string{scheme.label} + "=aaaa" + scheme.separator;
+    }
+    sample.request.headers.set(sample.headers.front(), more + value);
+    return true;
+}
+
 /// What is done to a sample, and what it is refused with then; "skip" where it cannot be done.
 struct Bend {
     const char* name = "";
@@ -262,6 +289,36 @@ const std::vector<Bend>& bends() {
              }
              return "malformed";
          }},
+        {"the label before the signature in another case",
+         [](Sample& s) -> std::string {
+             const bool has_case = lower_ascii(s.scheme.label) != upper_ascii(s.scheme.label);
+             const bool is_token = s.scheme.algorithm == Algorithm::token;
+             if (s.headers.empty() || s.scheme.syntax != Syntax::prefixed || !has_case) {
+                 return "skip";
+             }
+             for (const std::string& name : s.headers) {
+                 const std::string value = *s.request.headers.find(name);
+                 const std::string label = value.substr(0, s.scheme.label.size());
+                 const std::string other =
+                     upper_ascii(label) == label ? lower_ascii(label) : upper_ascii(label);
+                 s.request.headers.set(name, other + value.substr(label.size()));
+             }
+             return is_token ? good(s) : "malformed";
+         }},
+        {"a name without a value in the list",
+         [](Sample& s) -> std::string {
+             if (s.headers.empty() || s.scheme.syntax != Syntax::pairs) return "skip";
+             const std::string& name = s.headers.front();
+             const std::string value = *s.request.headers.find(name);
+             s.request.headers.set(name, value + s.scheme.separator + "x=");
+             return "malformed";
+         }},
+        {"as many signatures as are tried, the last is right",
+         [](Sample& s) -> std::string { return crowd(s, candidates_max) ? good(s) : "skip"; }},
+        {"one signature more than are tried",
+         [](Sample& s) -> std::string {
+             return crowd(s, candidates_max + 1) ? "malformed" : "skip";
+         }},
         {"the signature's header is there twice and the same",
          [](Sample& s) -> std::string {
              if (s.headers.empty()) return "skip";
@@ -373,6 +430,7 @@ TEST(ProviderSignatures, BentRequestsAreRefusedWithTheRightCode) {
             EXPECT_EQ(code, expected) << sample.answer->provider << ": " << bend.name;
         }
     }
+    RecordProperty("cases", cases);
     EXPECT_GE(cases, 1'200);
 }
 
