@@ -41,6 +41,8 @@ struct Settings {
     Duration beat = std::chrono::seconds{1};
     /// Memory for scheduled messages. At least 64 KiB.
     std::uint64_t window_bytes = 64ULL << 20;
+    /// The slowest look at the store, for when every wake-up is lost. 1 ms … 10 min.
+    Duration poll = std::chrono::seconds{1};
     /// How long stop() waits for handlers to end.
     Duration shutdown_timeout = std::chrono::seconds{30};
     /// Threads for handlers. 0: what the boxes' concurrency asks for, at most 256. 0 … 4,096.

@@ -52,6 +52,7 @@ Command lanes_command();
 Command boxes_command();
 Command backup_command();
 Command stats_command();
+Command providers_command();
 Command completion_command();
 
 /// The configuration in force, with `--store`; without a file: nothing but defaults.

@@ -116,7 +116,7 @@ const std::vector<Command>& commands() {
         serve_command(),  check_command(),   migrate_command(),   send_command(),
         verify_command(), publish_command(), run_once_command(),  messages_command(),
         dead_command(),   targets_command(), lanes_command(),     boxes_command(),
-        backup_command(), stats_command(),   completion_command()};
+        backup_command(), stats_command(),   providers_command(), completion_command()};
     return all;
 }
 

@@ -1,10 +1,17 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <stop_token>
+#include <thread>
 #include <utility>
+
+#include <unistd.h>
 
 #include "cli/command.hpp"
 #include "cli/listing.hpp"
 #include "cli/operator_desk.hpp"
+#include "cli/progress.hpp"
+#include "server/store_access.hpp"
 #include "waybill/json.hpp"
 
 namespace waybill::cli {
@@ -82,10 +89,41 @@ int boxes(const Arguments& arguments, const Globals& globals) {
     return 0;
 }
 
+/// Shows how large a file has become while somebody else writes it.
+class GrowingFile {
+public:
+    GrowingFile(std::string file, const std::string& model)
+        : file_(std::move(file)),
+          progress_("KiB copied", size_of(model)),
+          thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+private:
+    static std::uint64_t size_of(const std::string& file) {
+        std::error_code ignored;
+        const auto bytes = std::filesystem::file_size(file, ignored);
+        return ignored ? 0 : std::max<std::uint64_t>(bytes / 1024, 1);
+    }
+    void watch(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            if (const std::uint64_t size = size_of(file_); size > 0) progress_.at(size);
+            ::usleep(50'000);  // lint: allow(seams) a person watches
+        }
+    }
+
+    const std::string file_;
+    Progress progress_;
+    std::jthread thread_;  // lint: allow(seams) a person watches
+};
+
 int backup(const Arguments& arguments, const Globals& globals) {
     const std::string& path = arguments.word(0, "the file to write");
     const std::string whole = std::filesystem::absolute(path).string();
-    OperatorDesk{globals}.post("/v1/backup", Object{{"path", whole}}, arguments.value("operation"));
+    {
+        OperatorDesk desk{globals};
+        const GrowingFile watched{whole + ".unfinished",
+                                  server::file_of(load(globals).config.store)};
+        desk.post("/v1/backup", Object{{"path", whole}}, arguments.value("operation"));
+    }
     std::cout << path << ": written\n";
     return 0;
 }

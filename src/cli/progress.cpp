@@ -28,13 +28,17 @@ Progress::~Progress() {
 
 void Progress::at(std::uint64_t done) {
     if (on_terminal_) {
+        const bool moved =
+            said_ == 0 || done >= total_ || done * 100 / total_ != said_ * 100 / total_;
+        if (!moved) return;
         std::cout << "\r\033[K" << progress_bar(done, total_) << " " << what_ << std::flush;
         said_ = std::max<std::uint64_t>(done, 1);
         return;
     }
-    // Ten lines at most, whatever the total.
-    if (done < total_ && done - said_ < std::max<std::uint64_t>(total_ / 10, 1)) return;
-    if (done <= said_) return;
+    // About ten lines, whatever the total, and few more when that was guessed too low.
+    const std::uint64_t step = done > total_ ? std::max<std::uint64_t>(total_, 1'000)
+                                             : std::max<std::uint64_t>(total_ / 10, 1);
+    if (done <= said_ || (done != total_ && done - said_ < step)) return;
     said_ = done;
     std::cout << done << " of " << total_ << " " << what_ << "\n" << std::flush;
 }

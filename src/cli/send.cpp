@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "cli/command.hpp"
@@ -132,6 +134,43 @@ void spoil(HttpRequest& request) {
     request.body += request.body.empty() ? "x" : " }";
 }
 
+std::string without_line_end(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+http_out::Result post(const std::string& url, const HttpRequest& request) {
+    http_out::Result result = http_out::perform(
+        {.method = "POST", .url = url, .headers = request.headers, .body = request.body});
+    if (result.status == 0) {
+        throw std::runtime_error(url + ": " + result.error + "; is `waybill serve` running?");
+    }
+    return result;
+}
+
+/// How far it is, and then how often which answer came; of each refusal the first text.
+template <class SendOne>
+int send_many(std::uint64_t count, SendOne one) {
+    std::map<unsigned, std::uint64_t> answers;
+    std::map<unsigned, std::string> refusals;
+    {
+        Progress progress{"sent", count};
+        for (std::uint64_t i = 1; i <= count; ++i) {
+            const http_out::Result result = one(i);
+            ++answers[result.status];
+            if (result.status >= 300) {
+                refusals.emplace(result.status, without_line_end(result.body));
+            }
+            progress.at(i);
+        }
+    }
+    for (const auto& [status, times] : answers) {
+        std::cout << status << ": " << times << " times"
+                  << (refusals.contains(status) ? ", first " + refusals[status] : "") << "\n";
+    }
+    return refusals.empty() ? 0 : 1;
+}
+
 int send(const Arguments& arguments, const Globals& globals) {
     std::optional<server::Config> config;
     Source source = source_of(arguments.word(0, "a source or a provider"), arguments, globals,
@@ -144,24 +183,20 @@ int send(const Arguments& arguments, const Globals& globals) {
     const std::uint64_t count = arguments.number("count", 1);
     Letter letter{.type = arguments.value("type", "test.event")};
     if (arguments.has("body")) letter.body = read_input(arguments.value("body"));
-    int failures = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
+    const auto one = [&](std::uint64_t number) {
         letter.id = count > 1 && arguments.has("id")
-                        ? arguments.value("id") + "-" + std::to_string(i + 1)
+                        ? arguments.value("id") + "-" + std::to_string(number)
                         : arguments.value("id", to_string(random_uuid(thread_random())));
         HttpRequest request = make_request(source, letter, url);
         if (arguments.has("bad-signature")) spoil(request);
-        const auto result = http_out::perform(
-            {.method = "POST", .url = url, .headers = request.headers, .body = request.body});
-        if (result.status == 0) {
-            std::cerr << "waybill: " << url << ": " << result.error
-                      << "; is `waybill serve` running?\n";
-            return 1;
-        }
-        std::cout << result.status << " " << result.body << "\n";
-        if (result.status >= 300) ++failures;
+        return post(url, request);
+    };
+    if (count == 1) {
+        const http_out::Result result = one(1);
+        std::cout << result.status << " " << without_line_end(result.body) << "\n";
+        return result.status < 300 ? 0 : 1;
     }
-    return failures == 0 ? 0 : 1;
+    return send_many(count, one);
 }
 
 HttpHeaders parse_headers(const std::string& text) {

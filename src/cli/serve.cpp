@@ -115,23 +115,6 @@ int serve(const Arguments& arguments, const Globals& globals) {
     return 0;
 }
 
-int check(const Arguments& arguments, const Globals& globals) {
-    const server::LoadedConfig loaded = load(globals);
-    if (Problems broken = providers::self_test(); !broken.empty()) {
-        throw ConfigError{std::move(broken)};
-    }
-    for (const std::string& warning : loaded.warnings) std::cerr << "warning: " << warning << "\n";
-    if (arguments.has("print")) {
-        std::cout << loaded.effective;
-        return 0;
-    }
-    const std::string file = config_file(globals);
-    std::cout << (file.empty() ? "no configuration file; the defaults" : file) << ": fine. "
-              << loaded.config.sources.size() << " sources, " << loaded.config.targets.size()
-              << " targets, store " << loaded.config.store << "\n";
-    return 0;
-}
-
 }  // namespace
 
 Command serve_command() {
@@ -146,17 +129,6 @@ Command serve_command() {
             "  waybill serve --config /etc/waybill.toml\n"
             "  waybill serve --listen 127.0.0.1:0 --store memory:\n",
         .run = serve};
-}
-
-Command check_command() {
-    return {.name = "check",
-            .summary = "Says everything that is wrong with the configuration, with line and remedy",
-            .usage = "check [--print]",
-            .options = {{"print", "", "what is in force, as TOML, secrets masked"}},
-            .examples =
-                "  waybill check\n"
-                "  waybill check --config waybill.toml --print\n",
-            .run = check};
 }
 
 }  // namespace waybill::cli

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/open_store.hpp"
 #include "cli/operator_desk.hpp"
+#include "cli/progress.hpp"
 #include "server/config/units.hpp"
 #include "server/generation.hpp"
 #include "server/store_access.hpp"
@@ -76,16 +79,36 @@ int publish(const Arguments& arguments, const Globals& globals) {
     return 0;
 }
 
+/// Counts what ends. Messages with several targets end more than once.
+class EndedSoFar final : public Observer {
+public:
+    explicit EndedSoFar(std::uint64_t total) { progress.emplace("deliveries ended", total); }
+    void on_event(const Event& event) noexcept override {
+        if (event.kind != Event::Kind::done && event.kind != Event::Kind::died) return;
+        if (progress) progress->at(++ended_);
+    }
+    std::optional<Progress> progress{};
+
+private:
+    std::uint64_t ended_ = 0;
+};
+
 int run_once(const Arguments& arguments, const Globals& globals) {
+    // A command that does not read its input must not end us.
+    ::signal(SIGPIPE, SIG_IGN);
     server::Log log{globals.log_level, globals.log_format, system_clock()};
     const server::Config config = load(globals).config;
     const auto access = open_for_command(config, kRunOnceAlone);
+    access->migrate();
+    const std::uint64_t wanted = arguments.number("max", Waybill::no_limit);
+    EndedSoFar ended_so_far{std::min(access->connect().upkeep()->health().open, wanted)};
     http_out::HttpOut out;
     server::Generation generation{config, *access, out, log};
+    generation.app.observe(ended_so_far);
     const auto at_most = server::parse_duration(arguments.value("at-most", "30s"));
     if (!at_most) throw UsageError{"--at-most is a duration such as 30s"};
-    const std::uint64_t ended =
-        generation.app.run_once(*at_most, arguments.number("max", Waybill::no_limit));
+    const std::uint64_t ended = generation.app.run_once(*at_most, wanted);
+    ended_so_far.progress.reset();
     std::cout << ended << " deliveries ended\n";
     return 0;
 }

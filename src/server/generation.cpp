@@ -15,6 +15,7 @@ Settings settings_of(const Config& config, StoreAccess& store) {
             .lease = config.engine.lease,
             .beat = config.engine.lease / 5,
             .window_bytes = config.engine.window,
+            .poll = config.engine.poll,
             .shutdown_timeout = config.engine.shutdown_timeout,
             .append_waiting_max = config.server.waiting_max,
             .relaxed_durability = config.relaxed_durability};

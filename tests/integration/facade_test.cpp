@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "support/app.hpp"
 #include "support/store_decorator.hpp"
+#include "waybill/testkit.hpp"
 
 namespace waybill {
 namespace {
@@ -175,6 +177,31 @@ TEST(Health, NamesTheWorstFirst) {
     EXPECT_EQ(judge(status, {.reachable = false, .text = "no route"}, {}).state,
               Health::State::unhealthy);
     EXPECT_EQ(judge({}, {.reachable = true}, {}).state, Health::State::degraded);
+}
+
+/// The longest pause between two rounds of an application that has nothing to do.
+Duration longest_pause(Duration poll) {
+    testkit::Kit kit{
+        {.lease = std::chrono::minutes{10}, .beat = std::chrono::minutes{3}, .poll = poll}};
+    kit.app.inbox("orders").on("*", "t", [](const Message&) {});
+    kit.run_until_idle();
+    Duration longest{};
+    for (int i = 0; i < 100; ++i) {
+        const LocalTime next = kit.app.step();
+        longest = std::max(longest, next - kit.clock.now());
+        kit.clock.advance(std::max(next - kit.clock.now(), Duration{std::chrono::milliseconds{1}}));
+    }
+    return longest;
+}
+
+TEST(Facade, LooksAtTheStoreAsOftenAsPollSaysWhenNothingWakesIt) {
+    using namespace std::chrono_literals;
+    EXPECT_LE(longest_pause(5ms), 5ms);
+    EXPECT_LE(longest_pause(1s), 1s);
+    EXPECT_GT(longest_pause(1s), 500ms);
+    EXPECT_LE(longest_pause(20s), 20s);
+    EXPECT_GT(longest_pause(20s), 10s);
+    EXPECT_THROW(testkit::Kit(Settings{.poll = 0ms}), ConfigError);
 }
 
 }  // namespace

@@ -334,7 +334,7 @@ TEST(Config, SecretsComeFromFilesAndCommandsWithoutTheirLineEnd) {
 
 TEST(Config, ASecretInTheFileIsAWarningAndIsNeverShown) {
     const LoadedConfig loaded = load_config(
-        "[sources.a]\nprovider = 'stripe'\nsecrets = ['canary-literal', 'env:SECRET']\n",
+        "[sources.a]\nprovider = 'stripe'\nsecrets = ['canary-literal-of-length', 'env:SECRET']\n",
         "waybill.toml", environment());
 
     EXPECT_THAT(loaded.warnings,

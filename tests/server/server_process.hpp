@@ -87,6 +87,14 @@ public:
         return ran;
     }
 
+    /// False: it ended without saying that.
+    bool hear_until(const std::string& wanted) {
+        for (std::string line = hear(); !line.empty(); line = hear()) {
+            if (line.find(wanted) != std::string::npos) return true;
+        }
+        return false;
+    }
+
 private:
     /// The next line with its end; empty: there is none.
     std::string hear() {

@@ -16,6 +16,8 @@ constexpr std::uint32_t kThreadsMax = 4'096;
 constexpr std::uint32_t kThreadsUnasked = 256;
 constexpr std::uint32_t kAbandonedMax = 1'024;
 constexpr std::uint32_t kWaitingMax = 10'000'000;
+constexpr Duration kPollFastest = std::chrono::milliseconds{1};
+constexpr Duration kPollSlowest = std::chrono::minutes{10};
 constexpr Duration kSweepEvery = std::chrono::milliseconds{10};
 constexpr Duration kSweepSeldom = std::chrono::hours{24 * 30};
 constexpr std::uint32_t kSweepRowsMax = 100'000;
@@ -30,6 +32,10 @@ Problems check_settings(const Settings& settings) {
     Problems problems;
     if (!settings.store) {
         problems.push_back("store: nothing is open; give it what an adapter's open() returns");
+    }
+    if (settings.poll < kPollFastest || settings.poll > kPollSlowest) {
+        problems.push_back("poll: " + detail::readable(settings.poll) +
+                           " is out of bounds; use 1 ms … 10 min");
     }
     if (settings.handler_threads > kThreadsMax) {
         problems.push_back("handler_threads: " + std::to_string(settings.handler_threads) +
@@ -115,6 +121,8 @@ engine::Config Waybill::Parts::config(bool guest) const {
     config.options.lease = settings.lease;
     config.options.beat = settings.beat;
     config.options.window_bytes = settings.window_bytes;
+    config.options.poll_idle = settings.poll;
+    config.options.poll_active = std::min(config.options.poll_active, settings.poll);
     config.options.shutdown_timeout = settings.shutdown_timeout;
     config.options.abandoned_max = settings.abandoned_max;
     config.options.guest = guest;

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "server/config/advice.hpp"
 #include "server/config/section.hpp"
 #include "server/config/units.hpp"
 #include "waybill/providers.hpp"
@@ -47,10 +48,15 @@ void read_engine(Section section, EngineConfig& engine) {
     section.duration("lease", engine.lease);
     section.size("window", engine.window);
     section.duration("poll", engine.poll);
-    if (engine.poll != EngineConfig{}.poll) {
-        section.warn("poll", "has no effect yet: the engine chooses its own pace");
-    }
     section.duration("shutdown_timeout", engine.shutdown_timeout);
+    using namespace std::chrono_literals;
+    if (engine.lease < 100ms || engine.lease > 10min) {
+        section.problem("lease", "must be \"100ms\" … \"10m\"");
+    }
+    if (engine.window < 64U << 10) section.problem("window", "must be at least \"64KiB\"");
+    if (engine.poll < 1ms || engine.poll > 10min) {
+        section.problem("poll", "must be \"1ms\" … \"10m\"");
+    }
     section.finish();
 }
 
@@ -168,7 +174,12 @@ void read_retry(Section section, RetryPolicy& retry) {
     section.finish();
 }
 
-void read_target(Section& section, TargetConfig& config) {
+/// A warning, not a problem: it may be there by the time it is needed.
+void warn_if(Section& section, const std::string& key, const std::string& advice) {
+    if (!advice.empty()) section.warn(key, advice);
+}
+
+void read_target(Section& section, TargetConfig& config, const std::vector<Source>& sources) {
     Target& target = config.target;
     target.box = "inbox";
     section.text("key", target.key);
@@ -178,8 +189,15 @@ void read_target(Section& section, TargetConfig& config) {
     match.text("type", target.matcher.type);
     match.text("tenant", target.matcher.tenant);
     match.finish();
+    warn_if(match, "source", advice_on_source(target.matcher.source, sources));
     section.text("url", config.url);
     section.texts("command", config.command);
+    if (!config.command.empty()) {
+        const Environment& environment = section.environment();
+        const auto found = environment ? environment("PATH") : std::nullopt;
+        const std::string path = found.value_or("/usr/bin:/bin");
+        warn_if(section, "command", advice_on_program(config.command.front(), path));
+    }
     section.boolean("log", config.log);
     section.secret("secret", config.secret);
     section.text("after", target.after);
@@ -230,7 +248,7 @@ void read_targets(Section& top, Config& config, Reading& reading) {
     for (Section& section : top.tables("targets")) {
         reading.effective += "\n[[targets]]\n";
         TargetConfig target;
-        read_target(section, target);
+        read_target(section, target, config.sources);
         check_box(section, target.target.box, config);
         section.finish();
         config.targets.push_back(std::move(target));
@@ -271,8 +289,8 @@ LoadedConfig load_config(std::string_view text, const std::string& file,
     LoadedConfig loaded;
     Section top{reading, &tree, {}};
     read_all(top, loaded.config, reading);
-    if (!reading.problems.empty()) throw ConfigError{std::move(reading.problems)};
-    loaded.warnings = std::move(reading.warnings);
+    if (!reading.problems.empty()) throw ConfigError{in_order(std::move(reading.problems))};
+    loaded.warnings = in_order(std::move(reading.warnings));
     loaded.effective = std::move(reading.effective);
     return loaded;
 }

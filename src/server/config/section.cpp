@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "server/config/advice.hpp"
 #include "server/config/units.hpp"
 
 namespace waybill::server {
@@ -70,6 +71,13 @@ std::string Reading::place(std::uint32_t line, const std::string& path) const {
     return place;
 }
 
+Problems in_order(std::vector<Reading::Noted> noted) {
+    std::ranges::stable_sort(noted, {}, &Reading::Noted::line);
+    Problems texts;
+    for (Reading::Noted& one : noted) texts.push_back(std::move(one.text));
+    return texts;
+}
+
 Section::Section(Reading& reading, const Node* node, std::string path, bool overridable,
                  std::string shown)
     : reading_(&reading),
@@ -99,13 +107,13 @@ std::string Section::path_of(const std::string& key) const {
 void Section::problem(const std::string& key, const std::string& text) {
     const Node* const node = find(key);
     const std::uint32_t line = node != nullptr ? node->line : node_ != nullptr ? node_->line : 0;
-    reading_->problems.push_back(reading_->place(line, path_of(key)) + text);
+    reading_->problems.push_back({line, reading_->place(line, path_of(key)) + text});
 }
 
 void Section::warn(const std::string& key, const std::string& text) {
     const Node* const node = find(key);
-    reading_->warnings.push_back(reading_->place(node != nullptr ? node->line : 0, path_of(key)) +
-                                 text);
+    const std::uint32_t line = node != nullptr ? node->line : 0;
+    reading_->warnings.push_back({line, reading_->place(line, path_of(key)) + text});
 }
 
 void Section::show(const std::string& key, const std::string& value) {
@@ -264,6 +272,9 @@ bool Section::look_up(const std::string& key, const std::string& reference, std:
     }
     if (found.literal) {
         warn(key, "a secret is written into the file; use \"env:NAME\" or \"file:PATH\"");
+    }
+    if (const std::string advice = advice_on_secret(found.value); !advice.empty()) {
+        warn(key, advice);
     }
     value = std::move(found.value);
     return true;

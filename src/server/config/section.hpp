@@ -20,14 +20,22 @@ struct Reading {
     /// For messages; empty: there is none.
     std::string file{};
     Environment environment{};
-    Problems problems{};
-    Problems warnings{};
+    /// What was found, and in which line.
+    struct Noted {
+        std::uint32_t line = 0;
+        std::string text{};
+    };
+    std::vector<Noted> problems{};
+    std::vector<Noted> warnings{};
     /// What is in force, as TOML with secrets masked.
     std::string effective{};
 
     /// "waybill.toml:14: sources.stripe.secrets: "
     std::string place(std::uint32_t line, const std::string& path) const;
 };
+
+/// By line, as people go through a file; what is in no line comes first.
+Problems in_order(std::vector<Reading::Noted> noted);
 
 /// A table of the file while it is read. Each reader leaves its value alone when the key is not
 /// there, and writes down a problem when it does not fit; finish() refuses what nobody asked for.
@@ -82,7 +90,7 @@ public:
     /// Writes down a problem of this key, or of the section when it is empty.
     void problem(const std::string& key, const std::string& text);
     void warn(const std::string& key, const std::string& text);
-    Problems& problems() { return reading_->problems; }
+    const Environment& environment() const { return reading_->environment; }
 
 private:
     struct Scalar {

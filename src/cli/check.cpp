@@ -1,0 +1,92 @@
+#include <filesystem>
+#include <iostream>
+
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "server/store_access.hpp"
+#include "waybill/problems.hpp"
+#include "waybill/providers.hpp"
+#include "waybill/store.hpp"
+
+namespace waybill::cli {
+namespace {
+
+std::string counted(std::size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// What would keep `serve` from opening it. A store that a server has open is fine.
+Problems problems_of_store(const server::Config& config) {
+    const std::string file = server::file_of(config.store);
+    if (file.empty()) return {};
+    const std::string folder = std::filesystem::path{file}.parent_path().string();
+    if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
+        return {"store: this user cannot write to the folder of " + file +
+                "; change its permissions, or name a file elsewhere"};
+    }
+    if (!std::filesystem::exists(file)) return {};
+    if (::access(file.c_str(), R_OK | W_OK) != 0) {
+        return {"store: this user cannot read and write " + file + "; change its permissions"};
+    }
+    try {
+        const auto access = server::open_store(config.store, server::store_options(config));
+        access->schema();
+        if (config.relaxed_durability) return {};
+        return access->connect().upkeep()->check_settings();
+    } catch (const StoreError& error) {
+        if (error.reaction() == Reaction::back_off) return {};
+        return {std::string{"store: "} + error.what()};
+    }
+}
+
+Problems problems_of_tls(const server::ServerConfig& config) {
+    Problems problems;
+    for (const std::string& file : {config.tls_cert, config.tls_key}) {
+        if (!file.empty() && ::access(file.c_str(), R_OK) != 0) {
+            problems.push_back("server.tls: " + file + " cannot be read; name a PEM file");
+        }
+    }
+    return problems;
+}
+
+int check(const Arguments& arguments, const Globals& globals) {
+    const server::LoadedConfig loaded = load(globals);
+    Problems problems = providers::self_test();
+    for (std::string& text : problems_of_store(loaded.config)) problems.push_back(std::move(text));
+    for (std::string& text : problems_of_tls(loaded.config.server)) {
+        problems.push_back(std::move(text));
+    }
+    for (const std::string& warning : loaded.warnings) std::cerr << "warning: " << warning << "\n";
+    if (!problems.empty()) throw ConfigError{std::move(problems)};
+    if (arguments.has("print")) {
+        std::cout << loaded.effective;
+        return 0;
+    }
+    const server::Config& config = loaded.config;
+    if (const std::string file = config_file(globals); !file.empty()) {
+        std::cout << file << ": fine. " << counted(config.sources.size(), "source") << ", "
+                  << counted(config.targets.size(), "target") << ", store " << config.store << "\n";
+    } else {
+        std::cout << "no configuration file: fine. `" << globals.program
+                  << " serve` starts the demo: a source \"demo\" and a target that writes to the "
+                     "log, store "
+                  << config.store << "\n";
+    }
+    return 0;
+}
+
+}  // namespace
+
+Command check_command() {
+    return {.name = "check",
+            .summary = "Says everything that is wrong with the configuration, with line and remedy",
+            .usage = "check [--print]",
+            .options = {{"print", "", "what is in force, as TOML, secrets masked"}},
+            .examples =
+                "  waybill check\n"
+                "  waybill check --config waybill.toml --print\n",
+            .run = check};
+}
+
+}  // namespace waybill::cli

@@ -1,0 +1,196 @@
+/// What the program tells a person, before and after a mistake.
+
+#include <csignal>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/program_fixture.hpp"
+#include "support/http_client.hpp"
+
+namespace waybill::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Advice : public Program {
+protected:
+    Ran check() { return hear({"check"}); }
+    static std::size_t place(const Ran& ran, const std::string& text) {
+        const std::size_t at = ran.output.find(text);
+        EXPECT_NE(at, std::string::npos) << text << " is not in " << ran.output;
+        return at;
+    }
+};
+
+TEST_F(Advice, ProblemsComeInTheOrderOfTheirLines) {
+    write("waybill.toml",
+          "[[targets]]\nkey = 'a'\nurl = 'ftp://x'\n[sources.b]\nprovider = 'strip'\n"
+          "[engine]\nlease = 'soon'\npoll = '1h'\n");
+
+    const Ran ran = check();
+
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_LT(place(ran, "waybill.toml:3: targets[0].url"),
+              place(ran, "waybill.toml:5: sources.b.provider"));
+    EXPECT_LT(place(ran, "waybill.toml:5:"), place(ran, "waybill.toml:7: engine.lease"));
+    EXPECT_LT(place(ran, "waybill.toml:7:"), place(ran, "waybill.toml:8: engine.poll"));
+}
+
+TEST_F(Advice, WhatIsAllowedAndHardlyMeantIsAWarning) {
+    write("waybill.toml",
+          "[sources.stripe]\nprovider = 'stripe'\nsecrets = ['env:S']\n"
+          "[[targets]]\nkey = 'a'\nlog = true\nmatch = { source = 'strip' }\n"
+          "[[targets]]\nkey = 'b'\ncommand = ['./handle']\n"
+          "[[targets]]\nkey = 'c'\ncommand = ['no-such-program-anywhere']\n"
+          "[[targets]]\nkey = 'd'\ncommand = ['sh', '-c', 'true']\nmatch = { source = 's*' }\n");
+
+    const Ran ran = hear({"check"}, {"S=whsec_short"});
+
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.output,
+                HasSubstr("waybill.toml:3: sources.stripe.secrets: a secret of 11 bytes"));
+    EXPECT_THAT(ran.output, HasSubstr("waybill.toml:7: targets[0].match.source: there is no source "
+                                      "\"strip\", so nothing that comes in will match; did you "
+                                      "mean \"stripe\"?"));
+    EXPECT_THAT(ran.output, HasSubstr("targets[1].command: \"./handle\" is not there"));
+    EXPECT_THAT(ran.output, HasSubstr("targets[2].command: \"no-such-program-anywhere\" is in no"));
+    EXPECT_THAT(ran.output, Not(HasSubstr("targets[3]")));
+    EXPECT_THAT(ran.output, HasSubstr("1 source, 4 targets"));
+    write("handle", "");
+    EXPECT_THAT(hear({"check"}, {"S=x"}).output, HasSubstr("\"./handle\" is not executable"));
+}
+
+TEST_F(Advice, WithoutAConfigurationCheckSaysWhatServeWouldDo) {
+    EXPECT_THAT(check().output, HasSubstr("starts the demo"));
+}
+
+TEST_F(Advice, CheckRefusesAStoreThatServeCouldNotOpen) {
+    write("waybill.toml", "store = 'sqlite:w.db'\n");
+    write("w.db", std::string(5'000, 'x'));
+
+    EXPECT_EQ(check().code, 2);
+    EXPECT_NE(hear({"serve", "--listen", "127.0.0.1:0"}).code, 0);
+}
+
+TEST_F(Advice, CheckRefusesCertificatesThatCannotBeRead) {
+    write("waybill.toml", "[server]\ntls = { cert = 'c.pem', key = 'k.pem' }\n");
+
+    EXPECT_EQ(check().code, 2);
+    EXPECT_THAT(check().output, HasSubstr("c.pem cannot be read"));
+}
+
+TEST_F(Advice, ABrokenConfigurationIsNotReadWhereNothingOfItIsNeeded) {
+    write("waybill.toml", "nonsense");
+    write("headers", "X-Hub-Signature-256: sha256=00\nX-GitHub-Event: push\n");
+    write("body", "{}");
+
+    const Ran verified =
+        hear({"verify", "github", "--secret", "s", "--headers", "headers", "--body", "body"});
+    const Ran sent = hear({"send", "github", "--secret", "s", "--url", "http://127.0.0.1:1/x"});
+
+    EXPECT_EQ(verified.code, 1);
+    EXPECT_THAT(verified.output, Not(HasSubstr("waybill.toml")));
+    EXPECT_EQ(sent.code, 1);
+    EXPECT_THAT(sent.output, HasSubstr("is `waybill serve` running?"));
+    EXPECT_EQ(hear({"send", "github", "--secret", "s"}).code, 2) << "where to is in it";
+}
+
+TEST_F(Advice, ANameThatIsAlmostRightIsAnsweredWithTheRightOne) {
+    EXPECT_THAT(hear({"send", "strip"}).output, HasSubstr("did you mean stripe?"));
+    EXPECT_THAT(hear({"verify", "githb"}).output, HasSubstr("did you mean github?"));
+    EXPECT_THAT(hear({"providers", "slak"}).output, HasSubstr("did you mean slack?"));
+}
+
+TEST_F(Advice, ProvidersAreListedAndDescribed) {
+    EXPECT_THAT(run_here({"providers"}).output, HasSubstr("\nstripe "));
+    EXPECT_THAT(run_here({"providers", "stripe"}).output, HasSubstr("tolerance: 5m"));
+    EXPECT_THAT(run_here({"providers", "--json"}).output, HasSubstr("{\"key\":\"stripe\""));
+}
+
+TEST_F(Advice, TheServerSaysWhatIsHereAndLogsAWrongMethodAsThat) {
+    Process server{
+        folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}, Process::Errors::to_output};
+    const std::uint16_t port = server.port();
+
+    const auto root = HttpClient{port}.get("/");
+    const auto nothing = HttpClient{port}.get("/nothing");
+    const auto wrong = HttpClient{port}.get("/webhooks/demo");
+    server.signal(SIGTERM);
+    const Ran ran = server.finish();
+
+    EXPECT_EQ(root->status, 200);
+    EXPECT_THAT(root->body, HasSubstr("POST /webhooks/{source}"));
+    EXPECT_EQ(nothing->status, 404);
+    EXPECT_THAT(nothing->body, testing::EndsWith("\"detail\":{}}}\n"));
+    EXPECT_EQ(wrong->status, 405);
+    EXPECT_THAT(wrong->body, testing::EndsWith("\"detail\":{}}}\n"));
+    EXPECT_THAT(ran.output, HasSubstr("outcome=method-not-allowed"));
+    EXPECT_THAT(ran.output, HasSubstr("-H 'Content-Type: application/json'"));
+}
+
+TEST_F(Advice, TimesAreAsPeopleSayThem) {
+    write("waybill.toml",
+          "[boxes.outbox]\n[[targets]]\nkey = 'it'\nbox = 'outbox'\n"
+          "command = ['sh', '-c', 'exit 65']\n");
+    write("body", std::string(1'000'000, 'x'));
+    ASSERT_EQ(run_here({"publish", "--type", "a.b", "--body", "body"}).code, 0);
+    ASSERT_EQ(run_here({"run-once"}).code, 0) << "the command reads nothing of it";
+    const Ran listed = run_here({"dead", "list"});
+    const std::string id = listed.output.substr(listed.output.find('\n') + 1, 36);
+
+    EXPECT_THAT(run_here({"dead", "show", id}).output,
+                testing::ContainsRegex("took: [0-9]+ (µs|ms|s)\n"));
+    EXPECT_THAT(run_here({"stats"}).output, testing::ContainsRegex("oldest_open: [0-9]+ "));
+    EXPECT_THAT(run_here({"stats", "--json"}).output, HasSubstr("\"oldest_open_us\":"));
+}
+
+TEST_F(Advice, ManyTestWebhooksAreCountedByTheirAnswers) {
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    server.port();
+
+    const Ran sent = run_here({"send", "demo", "--id", "o", "--count", "20"});
+    const Ran bad = run_here({"send", "demo", "--count", "2", "--bad-signature"});
+
+    EXPECT_EQ(sent.code, 0);
+    EXPECT_THAT(sent.output, HasSubstr("20 of 20 sent\n202: 20 times\n"));
+    EXPECT_EQ(bad.code, 1);
+    EXPECT_THAT(bad.output, HasSubstr("400: 2 times, first {\"error\""));
+}
+
+TEST_F(Advice, AReloadThatIsHalfRightChangesNothing) {
+    const std::string source = "\nsecrets = ['file:secret']\nevent_type = 'json:type'\n";
+    write("secret", "a secret of some length");
+    write("waybill.toml", "[sources.one]" + source);
+    Process server{
+        folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}, Process::Errors::to_output};
+    const std::uint16_t port = server.port();
+
+    write("waybill.toml", "[sources.two]" + source + "[sources.three]\nprovider = 'strip'\n");
+    server.signal(SIGHUP);
+    ASSERT_TRUE(server.hear_until("the old configuration stays in force"));
+
+    EXPECT_EQ(HttpClient{port}.post("/webhooks/one", "{}")->status, 400) << "it is still there";
+    EXPECT_EQ(HttpClient{port}.post("/webhooks/two", "{}")->status, 404);
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+TEST_F(Advice, WhatIsInForceCanBePrintedWithOverridesAndWithoutSecrets) {
+    write("waybill.toml",
+          "[server]\nlisten = '127.0.0.1:1'\nadmin_tokens = ['cmd:echo canary-of-some-length']\n"
+          "[sources.one]\nsecrets = ['canary-of-some-length']\nevent_type = 'json:type'\n");
+
+    const Ran printed = hear({"check", "--print"},
+                             {"WAYBILL_SERVER__LISTEN=127.0.0.1:2", "WAYBILL_ENGINE__POLL=3s"});
+
+    EXPECT_EQ(printed.code, 0);
+    EXPECT_THAT(printed.output, HasSubstr("server.listen = \"127.0.0.1:2\""));
+    EXPECT_THAT(printed.output, HasSubstr("engine.poll = \"3s\""));
+    EXPECT_THAT(printed.output, HasSubstr("sources.one.secrets = [\"***\"]"));
+    EXPECT_THAT(printed.output, Not(HasSubstr("\"canary")));
+}
+
+}  // namespace
+}  // namespace waybill::test
