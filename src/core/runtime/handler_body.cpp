@@ -61,7 +61,7 @@ public:
             try {
                 results[i] = {cleaned(handler_(*delivery.items[i].message, context))};
             } catch (...) {
-                results[i] = {failure_in_hand()};
+                results[i].emplace().outcome = failure_in_hand();
             }
         }
         return results;
@@ -166,7 +166,7 @@ public:
             } catch (const StoreError& error) {
                 results[i] = of_store(error);
             } catch (...) {
-                results[i] = {failure_in_hand()};
+                results[i].emplace().outcome = failure_in_hand();
             }
         }
         return results;
