@@ -6,7 +6,7 @@
 namespace waybill {
 namespace {
 
-struct State {
+struct SipState {
     std::uint64_t v0;
     std::uint64_t v1;
     std::uint64_t v2;
@@ -35,8 +35,8 @@ struct State {
 }  // namespace
 
 std::uint64_t siphash(const HashKey& key, std::string_view text) {
-    State state{key.k0 ^ 0x736F6D6570736575ULL, key.k1 ^ 0x646F72616E646F6DULL,
-                key.k0 ^ 0x6C7967656E657261ULL, key.k1 ^ 0x7465646279746573ULL};
+    SipState state{key.k0 ^ 0x736F6D6570736575ULL, key.k1 ^ 0x646F72616E646F6DULL,
+                   key.k0 ^ 0x6C7967656E657261ULL, key.k1 ^ 0x7465646279746573ULL};
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         word |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << (i % 8 * 8);

@@ -18,7 +18,7 @@ constexpr std::size_t kKeyBytesMax = 200;
 constexpr std::size_t kPatternBytesMax = 256;
 constexpr std::size_t kLegacyKeysMax = 32;
 constexpr std::uint32_t kAttemptsMax = 1'000;
-constexpr std::uint32_t kConcurrencyMax = 100'000;
+constexpr std::uint32_t kTargetConcurrencyMax = 100'000;
 constexpr std::uint32_t kBatchMax = 10'000;
 constexpr double kRateMin = 0.001;
 constexpr double kRateMax = 1'000'000.0;
@@ -134,9 +134,9 @@ void check_running(const TargetOptions& options, Problems& problems) {
         problems.push_back("timeout is " + readable(options.timeout) + "; it must be " +
                            readable(kTimeoutMin) + " … " + readable(kTimeoutMax));
     }
-    if (options.concurrency > kConcurrencyMax) {
+    if (options.concurrency > kTargetConcurrencyMax) {
         problems.push_back("concurrency is " + grouped(options.concurrency) + "; it must be 0 … " +
-                           grouped(kConcurrencyMax) + " (0: only the box's limit)");
+                           grouped(kTargetConcurrencyMax) + " (0: only the box's limit)");
     }
     if (options.rate != 0.0 && !is_within(options.rate, kRateMin, kRateMax)) {
         problems.push_back("rate is " + std::to_string(options.rate) +

@@ -5,7 +5,7 @@ namespace {
 
 /// For those who publish none: computed with the command line of OpenSSL and with Python, not by this
 /// code.
-constexpr KnownAnswer kAnswers[]{
+constexpr KnownAnswer kComputedAnswers[]{
     {.provider = "stripe",
      .secret = "whsec_test",
      .headers = "Stripe-Signature: t=1700000000,v1=2926a5ae560f840a9549412b3e3582fb1f54757d3da5"
@@ -278,7 +278,7 @@ constexpr KnownAnswer kAnswers[]{
 }  // namespace
 
 std::span<const KnownAnswer> computed_answers() {
-    return kAnswers;
+    return kComputedAnswers;
 }
 
 }  // namespace waybill::providers

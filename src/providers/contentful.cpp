@@ -9,7 +9,7 @@ namespace waybill::providers {
 namespace {
 
 /// Names in one header; more than this nobody signs.
-constexpr int kNamesMax = 50;
+constexpr int kContentfulNamesMax = 50;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::vector<std::string> contentful_strings(const Arrival& arrival) {
     for (int count = 0; !names.empty(); ++count) {
         const std::string_view name = cut(names, ',');
         const std::string* value = request.headers.find(name);
-        if (value == nullptr || count == kNamesMax) return {};
+        if (value == nullptr || count == kContentfulNamesMax) return {};
         signs_time = signs_time || same_name(name, "X-Contentful-Timestamp");
         lines.push_back(std::string{name} + ":" + *value);
     }

@@ -3,7 +3,7 @@
 namespace waybill::providers {
 namespace {
 
-constexpr Entry kEntries[]{
+constexpr Entry kDeveloperProviders[]{
     {.key = "bitbucket",
      .schemes = {{{.syntax = Syntax::prefixed,
                    .signature = "header:X-Hub-Signature",
@@ -87,7 +87,7 @@ constexpr Entry kEntries[]{
 }  // namespace
 
 std::span<const Entry> developer_providers() {
-    return kEntries;
+    return kDeveloperProviders;
 }
 
 }  // namespace waybill::providers

@@ -8,7 +8,7 @@
 namespace waybill::providers {
 namespace {
 
-constexpr int kNamesMax = 50;
+constexpr int kHook0NamesMax = 50;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::vector<std::string> hook0_strings(const Arrival& arrival) {
     std::string_view rest = *names;
     for (int count = 0; !rest.empty(); ++count) {
         const std::string* value = headers.find(cut(rest, ' '));
-        if (value == nullptr || count == kNamesMax) return {};
+        if (value == nullptr || count == kHook0NamesMax) return {};
         values += (count == 0 ? "" : ".") + *value;
     }
     return {std::string{*time} + "." + std::string{*names} + "." + values + "." +

@@ -19,7 +19,7 @@ struct Found {
     std::string_view place{};
 };
 
-Found find(Reading& reading, std::string_view places) {
+Found find_first(Reading& reading, std::string_view places) {
     while (!places.empty()) {
         const std::string_view place = cut(places, '|');
         if (auto value = reading.find(place)) return {*std::move(value), place};
@@ -70,15 +70,15 @@ Verdict map_event(const Entry& entry, const Scheme& scheme, const Arrival& arriv
     } else {
         const Source& source = arrival.source;
         const std::string_view type_places = chosen(source.event_type, entry.mapping.type);
-        Parsed parsed{.type = find(reading, type_places).value};
+        Parsed parsed{.type = find_first(reading, type_places).value};
         if (parsed.type.empty()) return no_type(reading, type_places);
-        const Found id = find(reading, chosen(source.event_id, entry.mapping.id));
+        const Found id = find_first(reading, chosen(source.event_id, entry.mapping.id));
         parsed.id = id.value;
         parsed.id_is_signed = !entry.body_is_loose && !id.value.empty() && covers(scheme, id.place);
         parsed.body_is_identity = !entry.repeats_itself;
-        parsed.lane = find(reading, chosen(source.lane, entry.mapping.lane)).value;
-        parsed.tenant = find(reading, chosen(source.tenant, entry.mapping.tenant)).value;
-        parsed.correlation_id = find(reading, entry.mapping.correlation).value;
+        parsed.lane = find_first(reading, chosen(source.lane, entry.mapping.lane)).value;
+        parsed.tenant = find_first(reading, chosen(source.tenant, entry.mapping.tenant)).value;
+        parsed.correlation_id = find_first(reading, entry.mapping.correlation).value;
         verdict = std::move(parsed);
     }
     if (reading.is_ambiguous()) {

@@ -3,7 +3,7 @@
 namespace waybill::providers {
 namespace {
 
-constexpr Entry kEntries[]{
+constexpr Entry kMessageProviders[]{
     // It sends badly signed requests on purpose, and wants 401 for them.
     {.key = "discord",
      .schemes = {{{.algorithm = Algorithm::ed25519,
@@ -105,7 +105,7 @@ constexpr Entry kEntries[]{
 }  // namespace
 
 std::span<const Entry> message_providers() {
-    return kEntries;
+    return kMessageProviders;
 }
 
 }  // namespace waybill::providers

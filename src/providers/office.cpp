@@ -3,7 +3,7 @@
 namespace waybill::providers {
 namespace {
 
-constexpr Entry kEntries[]{
+constexpr Entry kOfficeProviders[]{
     {.key = "asana",
      .schemes = {{{.signature = "header:X-Hook-Signature"}}},
      .mapping = {.type = "=events"},
@@ -113,7 +113,7 @@ constexpr Entry kEntries[]{
 }  // namespace
 
 std::span<const Entry> office_providers() {
-    return kEntries;
+    return kOfficeProviders;
 }
 
 }  // namespace waybill::providers

@@ -4,7 +4,7 @@ namespace waybill::providers {
 namespace {
 
 /// From the documentation or the own tests of each provider.
-constexpr KnownAnswer kAnswers[]{
+constexpr KnownAnswer kOfficialAnswers[]{
     {.provider = "github",
      .is_official = true,
      .secret = "It's a Secret to Everybody",
@@ -347,7 +347,7 @@ constexpr KnownAnswer kAnswers[]{
 }  // namespace
 
 std::span<const KnownAnswer> official_answers() {
-    return kAnswers;
+    return kOfficialAnswers;
 }
 
 }  // namespace waybill::providers

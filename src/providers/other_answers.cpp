@@ -4,7 +4,7 @@ namespace waybill::providers {
 namespace {
 
 /// Tokens, and public keys whose private half was thrown away.
-constexpr KnownAnswer kAnswers[]{
+constexpr KnownAnswer kOtherAnswers[]{
     {.provider = "mailgun",
      .secret = "a-secret-of-the-self-test",
      .body = "{\"signature\":{\"timestamp\":\"1700000000\",\"token\":\"tok\",\"signature\":"
@@ -143,7 +143,7 @@ constexpr KnownAnswer kAnswers[]{
 }  // namespace
 
 std::span<const KnownAnswer> other_answers() {
-    return kAnswers;
+    return kOtherAnswers;
 }
 
 }  // namespace waybill::providers

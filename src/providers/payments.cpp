@@ -5,7 +5,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Entry kEntries[]{
+constexpr Entry kPaymentProviders[]{
     {.key = "adyen",
      .schemes =
          {{{.encoding = Encoding::base64,
@@ -97,7 +97,7 @@ constexpr Entry kEntries[]{
 }  // namespace
 
 std::span<const Entry> payment_providers() {
-    return kEntries;
+    return kPaymentProviders;
 }
 
 }  // namespace waybill::providers

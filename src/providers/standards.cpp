@@ -24,7 +24,7 @@ constexpr Scheme kBearer{.algorithm = Algorithm::token,
                          .label = "Bearer "};
 constexpr Mapping kPlain{.type = "json:type|=webhook", .id = "json:id"};
 
-constexpr Entry kEntries[]{
+constexpr Entry kStandardProviders[]{
     {.key = "api-key", .mapping = kPlain, .configured = api_key_scheme},
     {.key = "basic",
      .schemes = {{{.algorithm = Algorithm::token,
@@ -91,7 +91,7 @@ constexpr Entry kEntries[]{
 }  // namespace
 
 std::span<const Entry> standard_providers() {
-    return kEntries;
+    return kStandardProviders;
 }
 
 }  // namespace waybill::providers

@@ -12,7 +12,7 @@
 namespace waybill::test {
 namespace {
 
-constexpr const char* kEvent = R"({"id":"evt_1","object":"event","type":"invoice.paid"})";
+constexpr const char* kZippedEvent = R"({"id":"evt_1","object":"event","type":"invoice.paid"})";
 constexpr std::uint64_t kMax = 1'000'000;
 
 /// "" or why it was refused.
@@ -34,7 +34,7 @@ std::string noise(std::size_t size) {
 
 TEST(Gzip, WhatWasCompressedComesBack) {
     const std::array<std::string, 6> texts{
-        "", "x", kEvent, noise(100'000), std::string("\0\xFF\n", 3), std::string(4'000, 'a')};
+        "", "x", kZippedEvent, noise(100'000), std::string("\0\xFF\n", 3), std::string(4'000, 'a')};
     for (const std::string& text : texts) {
         const auto decoded = intake::decode_gzip(compressed(text), kMax);
         ASSERT_TRUE(std::holds_alternative<std::string>(decoded)) << text.size();
@@ -43,15 +43,15 @@ TEST(Gzip, WhatWasCompressedComesBack) {
 }
 
 TEST(Gzip, WhatIsNotOneWholePieceIsRefused) {
-    const std::string good = compressed(kEvent);
+    const std::string good = compressed(kZippedEvent);
     for (std::size_t size = 0; size < good.size(); ++size) {
         EXPECT_EQ(verdict(good.substr(0, size)), "broken") << "only " << size << " bytes of it";
     }
     EXPECT_EQ(verdict(good + "x"), "broken") << "something follows";
     EXPECT_EQ(verdict(good + good), "broken") << "a second member follows";
-    EXPECT_EQ(verdict(kEvent), "broken") << "not compressed at all";
-    EXPECT_EQ(verdict(compressed(kEvent, 15)), "broken") << "zlib";
-    EXPECT_EQ(verdict(compressed(kEvent, -15)), "broken") << "bare deflate";
+    EXPECT_EQ(verdict(kZippedEvent), "broken") << "not compressed at all";
+    EXPECT_EQ(verdict(compressed(kZippedEvent, 15)), "broken") << "zlib";
+    EXPECT_EQ(verdict(compressed(kZippedEvent, -15)), "broken") << "bare deflate";
     for (const std::size_t at : {0U, 1U, 2U}) {
         std::string bad = good;
         bad[at] = static_cast<char>(bad[at] ^ 0x40);
@@ -89,39 +89,40 @@ protected:
 TEST_P(IntakeGzip, ABodyThatIsSignedAsItWasSentIsStoredAsWhatWasInside) {
     take(Gzip::signed_as_sent);
 
-    const HttpResponse first = intake.handle(encoded(signed_by("stripe", compressed(kEvent))));
-    const HttpResponse again = intake.handle(signed_by("stripe", kEvent));
-    HttpRequest signed_inside = signed_by("stripe", kEvent);
-    signed_inside.body = compressed(kEvent);
+    const HttpResponse first =
+        intake.handle(encoded(signed_by("stripe", compressed(kZippedEvent))));
+    const HttpResponse again = intake.handle(signed_by("stripe", kZippedEvent));
+    HttpRequest signed_inside = signed_by("stripe", kZippedEvent);
+    signed_inside.body = compressed(kZippedEvent);
 
     EXPECT_EQ(first.status, 202U) << first.body;
     EXPECT_EQ(again.status, 200U) << "the same event, not compressed";
-    EXPECT_EQ(only_message().body, kEvent);
+    EXPECT_EQ(only_message().body, kZippedEvent);
     EXPECT_EQ(only_message().type, "invoice.paid");
     EXPECT_EQ(code_in(intake.handle(encoded(signed_inside))), "bad-signature");
 }
 
 TEST_P(IntakeGzip, ABodyThatWasSignedBeforeItWasCompressedIsStoredToo) {
     take(Gzip::signed_inside);
-    HttpRequest signed_inside = signed_by("stripe", kEvent);
-    signed_inside.body = compressed(kEvent);
+    HttpRequest signed_inside = signed_by("stripe", kZippedEvent);
+    signed_inside.body = compressed(kZippedEvent);
 
-    EXPECT_EQ(code_in(intake.handle(encoded(signed_by("stripe", compressed(kEvent))))),
+    EXPECT_EQ(code_in(intake.handle(encoded(signed_by("stripe", compressed(kZippedEvent))))),
               "bad-signature");
     EXPECT_EQ(intake.handle(encoded(signed_inside)).status, 202U);
-    EXPECT_EQ(only_message().body, kEvent);
+    EXPECT_EQ(only_message().body, kZippedEvent);
 }
 
 TEST_P(IntakeGzip, WhatIsNotGzipWithinItsBoundsIsRefusedAndNotStored) {
     for (const Gzip kind : {Gzip::signed_as_sent, Gzip::signed_inside}) {
         take(kind);
-        const std::string good = compressed(kEvent);
+        const std::string good = compressed(kZippedEvent);
         const std::pair<HttpRequest, unsigned> cases[]{
             {encoded(signed_by("stripe", compressed(std::string(50'000'000, ' ')))), 413},
             {encoded(signed_by("stripe", compressed(std::string(900'000, ' ')))), 413},
             {encoded(signed_by("stripe", good.substr(0, 20))), 400},
             {encoded(signed_by("stripe", good + "x")), 400},
-            {encoded(signed_by("stripe", kEvent)), 400},
+            {encoded(signed_by("stripe", kZippedEvent)), 400},
             {encoded(signed_by("stripe", "")), 400},
             {encoded(signed_by("stripe", good), "gzip, gzip"), 415},
             {encoded(encoded(signed_by("stripe", good))), 415},
@@ -134,7 +135,7 @@ TEST_P(IntakeGzip, WhatIsNotGzipWithinItsBoundsIsRefusedAndNotStored) {
         }
     }
     take(Gzip::refused);
-    EXPECT_EQ(intake.handle(encoded(signed_by("stripe", compressed(kEvent)))).status, 415U);
+    EXPECT_EQ(intake.handle(encoded(signed_by("stripe", compressed(kZippedEvent)))).status, 415U);
     EXPECT_EQ(stored(), 0U);
 }
 

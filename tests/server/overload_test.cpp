@@ -21,18 +21,19 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-const Source kStripe = source_named("stripe", "stripe");
+const Source kCrowded = source_named("stripe", "stripe");
 
 server::Config config_for_stripe() {
     server::Config config;
-    config.sources = {kStripe};
+    config.sources = {kCrowded};
     config.targets = {log_target("log")};
     return config;
 }
 
 std::string event(int number) {
     const std::string id = "evt_" + std::to_string(number);
-    return signed_post(kStripe, R"({"id":")" + id + R"(","object":"event","type":"invoice.paid"})");
+    return signed_post(kCrowded,
+                       R"({"id":")" + id + R"(","object":"event","type":"invoice.paid"})");
 }
 
 bool is_readable(const HttpClient& client) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_literals;
 
-struct Row {
+struct CleanRow {
     const char* what = "";
     std::string text{};
     std::string clean{};
@@ -18,7 +18,7 @@ struct Row {
 
 const std::string broken = "\xEF\xBF\xBD";  // U+FFFD
 
-class CleanTextTable : public testing::TestWithParam<Row> {};
+class CleanTextTable : public testing::TestWithParam<CleanRow> {};
 
 TEST_P(CleanTextTable, IsAsItSays) {
     EXPECT_EQ(clean_text(GetParam().text, 1000), GetParam().clean) << GetParam().what;
@@ -26,54 +26,57 @@ TEST_P(CleanTextTable, IsAsItSays) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kept, CleanTextTable,
-    testing::Values(Row{"nothing", "", ""}, Row{"ASCII", "It failed: ~!", "It failed: ~!"},
-                    Row{"newline and tab", "a\n\tb", "a\n\tb"},
-                    Row{"two bytes, least", "\xC2\xA0", "\xC2\xA0"},
-                    Row{"two bytes, most", "\xDF\xBF", "\xDF\xBF"},
-                    Row{"three bytes, least", "\xE0\xA0\x80", "\xE0\xA0\x80"},
-                    Row{"before the surrogates", "\xED\x9F\xBF", "\xED\x9F\xBF"},
-                    Row{"after the surrogates", "\xEE\x80\x80", "\xEE\x80\x80"},
-                    Row{"U+FFFD itself", "\xEF\xBF\xBD", "\xEF\xBF\xBD"},
-                    Row{"four bytes, least", "\xF0\x90\x80\x80", "\xF0\x90\x80\x80"},
-                    Row{"the last code point", "\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"}));
+    testing::Values(CleanRow{"nothing", "", ""},
+                    CleanRow{"ASCII", "It failed: ~!", "It failed: ~!"},
+                    CleanRow{"newline and tab", "a\n\tb", "a\n\tb"},
+                    CleanRow{"two bytes, least", "\xC2\xA0", "\xC2\xA0"},
+                    CleanRow{"two bytes, most", "\xDF\xBF", "\xDF\xBF"},
+                    CleanRow{"three bytes, least", "\xE0\xA0\x80", "\xE0\xA0\x80"},
+                    CleanRow{"before the surrogates", "\xED\x9F\xBF", "\xED\x9F\xBF"},
+                    CleanRow{"after the surrogates", "\xEE\x80\x80", "\xEE\x80\x80"},
+                    CleanRow{"U+FFFD itself", "\xEF\xBF\xBD", "\xEF\xBF\xBD"},
+                    CleanRow{"four bytes, least", "\xF0\x90\x80\x80", "\xF0\x90\x80\x80"},
+                    CleanRow{"the last code point", "\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Controls, CleanTextTable,
-    testing::Values(Row{"NUL is dropped", "a\0b\0"s, "ab"}, Row{"only NUL", "\0\0"s, ""},
-                    Row{"bell", "a\ab", "a b"}, Row{"escape", "\x1B[31mred", " [31mred"},
-                    Row{"carriage return", "a\r\nb", "a \nb"}, Row{"unit separator", "\x1F", " "},
-                    Row{"delete", "a\x7F", "a "}, Row{"first of C1", "\xC2\x80", " "},
-                    Row{"last of C1", "\xC2\x9F", " "}));
+    testing::Values(CleanRow{"NUL is dropped", "a\0b\0"s, "ab"}, CleanRow{"only NUL", "\0\0"s, ""},
+                    CleanRow{"bell", "a\ab", "a b"}, CleanRow{"escape", "\x1B[31mred", " [31mred"},
+                    CleanRow{"carriage return", "a\r\nb", "a \nb"},
+                    CleanRow{"unit separator", "\x1F", " "}, CleanRow{"delete", "a\x7F", "a "},
+                    CleanRow{"first of C1", "\xC2\x80", " "},
+                    CleanRow{"last of C1", "\xC2\x9F", " "}));
 
 INSTANTIATE_TEST_SUITE_P(
     Broken, CleanTextTable,
     testing::Values(
-        Row{"a stray continuation", "a\x80z", "a" + broken + "z"},
-        Row{"two of them", "\x80\xBF", broken + broken},
-        Row{"latin-1", "K\xE4se", "K" + broken + "se"},
-        Row{"overlong slash of two", "\xC0\xAF", broken + broken},
-        Row{"overlong lead C1", "\xC1\xBF", broken + broken},
-        Row{"overlong slash of three", "\xE0\x80\xAF", broken + broken + broken},
-        Row{"overlong most of three", "\xE0\x9F\xBF", broken + broken + broken},
-        Row{"overlong of four", "\xF0\x80\x80\xAF", broken + broken + broken + broken},
-        Row{"overlong most of four", "\xF0\x8F\xBF\xBF", broken + broken + broken + broken},
-        Row{"a high surrogate", "\xED\xA0\x80", broken + broken + broken},
-        Row{"a low surrogate", "\xED\xBF\xBF", broken + broken + broken},
-        Row{"beyond the last", "\xF4\x90\x80\x80", broken + broken + broken + broken},
-        Row{"lead F5", "\xF5\x80", broken + broken}, Row{"FE and FF", "\xFE\xFF", broken + broken},
-        Row{"two bytes cut", "a\xC3", "a" + broken},
-        Row{"three bytes cut after one", "\xE6", broken},
-        Row{"three bytes cut after two", "\xE6\xBC", broken},
-        Row{"four bytes cut after three", "\xF0\x9F\x9A", broken},
-        Row{"cut by a letter, which stays", "\xF0\x9F\x9AZ", broken + "Z"},
-        Row{"cut by another lead, which stays", "\xE6\xC3\xA4", broken + "\xC3\xA4"},
-        Row{"Unicode's own example",
-            "a\xF1\x80\x80\xE1\x80\xC2"
-            "b\x80"
-            "c\x80\xBF"
-            "d",
-            "a" + broken + broken + broken + "b" + broken + "c" + broken + broken + "d"},
-        Row{"NUL inside a code point", "\xC3\0\xA4"s, broken + broken}));
+        CleanRow{"a stray continuation", "a\x80z", "a" + broken + "z"},
+        CleanRow{"two of them", "\x80\xBF", broken + broken},
+        CleanRow{"latin-1", "K\xE4se", "K" + broken + "se"},
+        CleanRow{"overlong slash of two", "\xC0\xAF", broken + broken},
+        CleanRow{"overlong lead C1", "\xC1\xBF", broken + broken},
+        CleanRow{"overlong slash of three", "\xE0\x80\xAF", broken + broken + broken},
+        CleanRow{"overlong most of three", "\xE0\x9F\xBF", broken + broken + broken},
+        CleanRow{"overlong of four", "\xF0\x80\x80\xAF", broken + broken + broken + broken},
+        CleanRow{"overlong most of four", "\xF0\x8F\xBF\xBF", broken + broken + broken + broken},
+        CleanRow{"a high surrogate", "\xED\xA0\x80", broken + broken + broken},
+        CleanRow{"a low surrogate", "\xED\xBF\xBF", broken + broken + broken},
+        CleanRow{"beyond the last", "\xF4\x90\x80\x80", broken + broken + broken + broken},
+        CleanRow{"lead F5", "\xF5\x80", broken + broken},
+        CleanRow{"FE and FF", "\xFE\xFF", broken + broken},
+        CleanRow{"two bytes cut", "a\xC3", "a" + broken},
+        CleanRow{"three bytes cut after one", "\xE6", broken},
+        CleanRow{"three bytes cut after two", "\xE6\xBC", broken},
+        CleanRow{"four bytes cut after three", "\xF0\x9F\x9A", broken},
+        CleanRow{"cut by a letter, which stays", "\xF0\x9F\x9AZ", broken + "Z"},
+        CleanRow{"cut by another lead, which stays", "\xE6\xC3\xA4", broken + "\xC3\xA4"},
+        CleanRow{"Unicode's own example",
+                 "a\xF1\x80\x80\xE1\x80\xC2"
+                 "b\x80"
+                 "c\x80\xBF"
+                 "d",
+                 "a" + broken + broken + broken + "b" + broken + "c" + broken + broken + "d"},
+        CleanRow{"NUL inside a code point", "\xC3\0\xA4"s, broken + broken}));
 
 struct Cap {
     std::string text{};

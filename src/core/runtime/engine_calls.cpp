@@ -12,7 +12,7 @@ struct Match : Cases... {
 };
 
 /// The exception in hand, as the engine wants to hear of it.
-engine::Failure failure_in_hand() {
+engine::Failure store_failure_in_hand() {
     try {
         throw;
     } catch (const StoreError& error) {
@@ -47,7 +47,7 @@ engine::ChannelReply call_channel(Store& store, const engine::ChannelCall& call)
             },
             call);
     } catch (...) {
-        return failure_in_hand();
+        return store_failure_in_hand();
     }
 }
 
@@ -55,7 +55,7 @@ engine::BeatAnswer call_beat(Store& store, const InstanceState& state) {
     try {
         return store.beat(state);
     } catch (...) {
-        return failure_in_hand();
+        return store_failure_in_hand();
     }
 }
 

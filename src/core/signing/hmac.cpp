@@ -1,21 +1,15 @@
 #include <array>
-#include <memory>
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <openssl/params.h>
 
 #include "core/assert.hpp"
+#include "core/signing/openssl.hpp"
 #include "waybill/signing.hpp"
 
 namespace waybill::signing {
 namespace {
-
-struct Free {
-    void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
 
 const char* name_of(Hash hash) {
     switch (hash) {
@@ -52,14 +46,10 @@ const EVP_MD* algorithm(Hash hash) {
     return fetched[static_cast<std::size_t>(hash)];
 }
 
-const unsigned char* bytes_of(std::string_view text) {
-    return reinterpret_cast<const unsigned char*>(text.data());
-}
-
 }  // namespace
 
 std::string hmac(Hash hash, std::string_view key, Pieces pieces) {
-    const std::unique_ptr<EVP_MAC_CTX, Free> context{EVP_MAC_CTX_dup(prepared(hash))};
+    const Owned<EVP_MAC_CTX> context{EVP_MAC_CTX_dup(prepared(hash))};
     // An empty key needs an address too, or OpenSSL takes it for none.
     const unsigned char* const key_bytes = key.empty() ? bytes_of("") : bytes_of(key);
     WAYBILL_ASSERT(context && EVP_MAC_init(context.get(), key_bytes, key.size(), nullptr) == 1);
@@ -73,7 +63,7 @@ std::string hmac(Hash hash, std::string_view key, Pieces pieces) {
 }
 
 std::string digest(Hash hash, Pieces pieces) {
-    const std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
+    const Owned<EVP_MD_CTX> context{EVP_MD_CTX_new()};
     WAYBILL_ASSERT(context && EVP_DigestInit_ex(context.get(), algorithm(hash), nullptr) == 1);
     for (const std::string_view piece : pieces) {
         WAYBILL_ASSERT(EVP_DigestUpdate(context.get(), piece.data(), piece.size()) == 1);

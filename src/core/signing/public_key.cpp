@@ -2,31 +2,17 @@
 
 #include <climits>
 
-#include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
+
+#include "core/signing/openssl.hpp"
 
 namespace waybill::signing {
 namespace {
 
 constexpr int kRsaBitsMin = 2'048;
 constexpr std::size_t kEd25519Bytes = 32;
-
-struct Free {
-    void operator()(BIO* bio) const { BIO_free(bio); }
-    void operator()(X509* certificate) const { X509_free(certificate); }
-    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Free>;
-
-const unsigned char* bytes_of(std::string_view text) {
-    return reinterpret_cast<const unsigned char*>(text.data());
-}
 
 /// A failed attempt leaves its reasons in a queue of the thread; nobody reads them.
 struct Quietly {

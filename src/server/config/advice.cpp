@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kSecretBytesMin = 16;
 
 std::string advice_on_file(const std::string& file) {
-    if (::access(file.c_str(), F_OK) != 0) return quoted(file) + " is not there";
+    if (::access(file.c_str(), F_OK) != 0) return in_quotes(file) + " is not there";
     if (::access(file.c_str(), X_OK) != 0) {
-        return quoted(file) + " is not executable; chmod +x, or name its interpreter";
+        return in_quotes(file) + " is not executable; chmod +x, or name its interpreter";
     }
     return {};
 }
@@ -31,8 +31,8 @@ std::string advice_on_source(const std::string& pattern, const std::vector<Sourc
     std::vector<std::string> names;
     for (const Source& source : sources) names.push_back(source.name);
     const std::string close = nearest(pattern, names);
-    return "there is no source " + quoted(pattern) + ", so nothing that comes in will match" +
-           (close.empty() ? "" : "; did you mean " + quoted(close) + "?");
+    return "there is no source " + in_quotes(pattern) + ", so nothing that comes in will match" +
+           (close.empty() ? "" : "; did you mean " + in_quotes(close) + "?");
 }
 
 std::string advice_on_program(const std::string& program, const std::string& path) {
@@ -41,7 +41,7 @@ std::string advice_on_program(const std::string& program, const std::string& pat
     for (std::string folder; std::getline(folders, folder, ':');) {
         if (advice_on_file((folder.empty() ? "." : folder) + "/" + program).empty()) return {};
     }
-    return quoted(program) + " is in no folder of PATH";
+    return in_quotes(program) + " is in no folder of PATH";
 }
 
 std::string advice_on_secret(const std::string& secret) {

@@ -23,7 +23,7 @@ bool is_folder(const std::string& path) {
 void read_store(Section& top, Config& config) {
     top.text("store", config.store);
     if (!config.store.starts_with("sqlite:") && config.store != "memory:") {
-        top.problem("store", quoted(config.store) +
+        top.problem("store", in_quotes(config.store) +
                                  " is not a store of this version; use \"sqlite:PATH\" or "
                                  "\"memory:\"");
     }
@@ -31,7 +31,7 @@ void read_store(Section& top, Config& config) {
     if (config.store.starts_with("sqlite:") && folder_end != std::string::npos) {
         const std::string folder = config.store.substr(7, folder_end + 1 - 7);
         if (!is_folder(folder)) {
-            top.problem("store", "there is no folder " + quoted(folder) +
+            top.problem("store", "there is no folder " + in_quotes(folder) +
                                      "; make it, or name a file elsewhere");
         }
     }
@@ -71,7 +71,8 @@ void read_server(Section section, ServerConfig& server) {
         server.host = place->host;
         server.port = place->port;
     } else {
-        section.problem("listen", quoted(listen) + " is not HOST:PORT, such as \"127.0.0.1:8080\"");
+        section.problem("listen",
+                        in_quotes(listen) + " is not HOST:PORT, such as \"127.0.0.1:8080\"");
     }
     section.size("body_max", server.body_max);
     section.size("header_max", server.header_max);
@@ -134,9 +135,9 @@ void read_source(Section section, Source& source) {
     std::vector<std::string> keys;
     for (const std::string_view key : providers::keys()) keys.emplace_back(key);
     const std::string close = nearest(source.provider, keys);
-    section.problem("provider", quoted(source.provider) + " is not a provider" +
+    section.problem("provider", in_quotes(source.provider) + " is not a provider" +
                                     (close.empty() ? "; use \"generic\""
-                                                   : "; did you mean " + quoted(close) + "?"));
+                                                   : "; did you mean " + in_quotes(close) + "?"));
 }
 
 void read_box(Section section, BoxConfig& box) {
@@ -218,7 +219,7 @@ void read_target(Section& section, TargetConfig& config, const std::vector<Sourc
     }
     if (!config.url.empty() && !config.url.starts_with("http://") &&
         !config.url.starts_with("https://")) {
-        section.problem("url", quoted(config.url) + " must begin with http:// or https://");
+        section.problem("url", in_quotes(config.url) + " must begin with http:// or https://");
     }
     for (const std::string& text : check(target, config.options)) section.problem({}, text);
 }
@@ -229,8 +230,8 @@ void check_box(Section& section, const std::string& box, const Config& config) {
     for (const BoxConfig& one : config.boxes) names.push_back(one.name);
     if (std::find(names.begin(), names.end(), box) != names.end()) return;
     const std::string close = nearest(box, names);
-    section.problem("box", quoted(box) + " is not a box; " +
-                               (close.empty() ? "" : "did you mean " + quoted(close) + "? Or ") +
+    section.problem("box", in_quotes(box) + " is not a box; " +
+                               (close.empty() ? "" : "did you mean " + in_quotes(close) + "? Or ") +
                                "add [boxes." + box + "]");
 }
 

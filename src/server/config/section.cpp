@@ -36,7 +36,7 @@ std::string key_text(const std::string& name) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                c == '-' || c == '_';
     });
-    return bare ? name : quoted(name);
+    return bare ? name : in_quotes(name);
 }
 
 template <class Values, class Text>
@@ -48,7 +48,7 @@ std::string list_text(const Values& values, Text text) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string result = "\"";
     for (const char c : text) {
@@ -157,7 +157,7 @@ void Section::text(const std::string& key, std::string& value) {
     } else if (found.found) {
         value = found.node->text;
     }
-    show(key, quoted(value));
+    show(key, in_quotes(value));
 }
 
 void Section::boolean(const std::string& key, bool& value) {
@@ -211,14 +211,14 @@ std::string Section::with_unit(const std::string& key, const char* expected, Par
     if (const auto parsed = parse(text)) {
         value = *parsed;
     } else {
-        problem(key, quoted(text) + " is not " + expected);
+        problem(key, in_quotes(text) + " is not " + expected);
     }
     return text;
 }
 
 void Section::duration(const std::string& key, Duration& value) {
     with_unit(key, "a duration such as \"250ms\", \"30s\", \"5m\", \"7d\"", parse_duration, value);
-    show(key, quoted(duration_text(value)));
+    show(key, in_quotes(duration_text(value)));
 }
 
 void Section::duration(const std::string& key, std::optional<Duration>& value) {
@@ -230,13 +230,13 @@ void Section::duration(const std::string& key, std::optional<Duration>& value) {
 
 void Section::size(const std::string& key, std::uint64_t& value) {
     with_unit(key, "a size such as \"512KiB\" or \"1MiB\"", parse_size, value);
-    show(key, quoted(size_text(value)));
+    show(key, in_quotes(size_text(value)));
 }
 
 void Section::rate(const std::string& key, double& value) {
     const std::string text =
         with_unit(key, "a rate such as \"100/s\" or \"30/m\"", parse_rate, value);
-    if (!text.empty()) show(key, quoted(text));  // one a minute is no whole number a second
+    if (!text.empty()) show(key, in_quotes(text));  // one a minute is no whole number a second
 }
 
 void Section::texts(const std::string& key, std::vector<std::string>& values) {
@@ -249,7 +249,7 @@ void Section::texts(const std::string& key, std::vector<std::string>& values) {
     if (!good) return problem(key, "must be a list of texts, [\"…\", \"…\"]");
     values.clear();
     for (const Node& item : node->items) values.push_back(item.text);
-    show(key, list_text(values, [](const std::string& text) { return quoted(text); }));
+    show(key, list_text(values, [](const std::string& text) { return in_quotes(text); }));
 }
 
 void Section::durations(const std::string& key, std::vector<Duration>& values) {
@@ -259,7 +259,7 @@ void Section::durations(const std::string& key, std::vector<Duration>& values) {
         if (const auto parsed = parse_duration(one)) {
             values.push_back(*parsed);
         } else {
-            problem(key, quoted(one) + " is not a duration such as \"30s\"");
+            problem(key, in_quotes(one) + " is not a duration such as \"30s\"");
         }
     }
 }
@@ -267,7 +267,7 @@ void Section::durations(const std::string& key, std::vector<Duration>& values) {
 bool Section::look_up(const std::string& key, const std::string& reference, std::string& value) {
     FoundSecret found = find_secret(reference, reading_->environment);
     if (!found.problem.empty()) {
-        problem(key, quoted(masked(reference)) + " " + found.problem);
+        problem(key, in_quotes(masked(reference)) + " " + found.problem);
         return false;
     }
     if (found.literal) {
@@ -284,7 +284,7 @@ void Section::secret(const std::string& key, std::string& value) {
     std::string reference;
     if (!scalar_text(key, "a secret such as \"env:NAME\"", reference)) return;
     look_up(key, reference, value);
-    show(key, quoted(masked(reference)));
+    show(key, in_quotes(masked(reference)));
 }
 
 void Section::secrets(const std::string& key, std::vector<std::string>& values) {
@@ -299,19 +299,21 @@ void Section::secrets(const std::string& key, std::vector<std::string>& values) 
         std::string value;
         if (look_up(key, item.text, value)) values.push_back(std::move(value));
     }
-    show(key, list_text(node->items, [](const Node& item) { return quoted(masked(item.text)); }));
+    show(key,
+         list_text(node->items, [](const Node& item) { return in_quotes(masked(item.text)); }));
 }
 
 bool Section::word_of(const std::string& key, std::string& word,
                       const std::vector<std::string>& words) {
     std::string expected;
-    for (const std::string& one : words) expected += (expected.empty() ? "" : ", ") + quoted(one);
+    for (const std::string& one : words)
+        expected += (expected.empty() ? "" : ", ") + in_quotes(one);
     std::string text = word;
     const bool found = scalar_text(key, ("one of " + expected).c_str(), text);
     const bool good = std::find(words.begin(), words.end(), text) != words.end();
-    if (found && !good) problem(key, quoted(text) + " is not one of " + expected);
+    if (found && !good) problem(key, in_quotes(text) + " is not one of " + expected);
     if (good) word = text;
-    show(key, quoted(word));
+    show(key, in_quotes(word));
     return good;
 }
 
@@ -365,7 +367,7 @@ void Section::finish() {
         if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
         const std::string close = nearest(name, known_);
         problem(name, close.empty() ? "is not a known key; remove it"
-                                    : "is not a known key; did you mean " + quoted(close) + "?");
+                                    : "is not a known key; did you mean " + in_quotes(close) + "?");
     }
 }
 

@@ -121,6 +121,6 @@ private:
 };
 
 /// As TOML writes it.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace waybill::server

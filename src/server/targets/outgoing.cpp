@@ -10,7 +10,7 @@
 namespace waybill::server {
 namespace {
 
-constexpr std::string_view kKept = "header.";
+constexpr std::string_view kKeptHeader = "header.";
 constexpr std::size_t kReasonBytesMax = 500;
 
 /// What this connection has its own of, or what we say ourselves.
@@ -86,8 +86,8 @@ HttpHeaders outgoing_headers(const DeliveryItem& item, const std::string& secret
     add(headers, "X-Waybill-Correlation-Id", message.correlation_id);
     headers.add("X-Waybill-Attempt", std::to_string(item.attempt));
     for (const auto& [name, value] : message.attributes) {
-        if (!name.starts_with(kKept)) continue;
-        const std::string original = name.substr(kKept.size());
+        if (!name.starts_with(kKeptHeader)) continue;
+        const std::string original = name.substr(kKeptHeader.size());
         if (!is_ours(original)) add(headers, original, value);
     }
     if (!secret.empty()) add_signature(headers, message, secret, now);

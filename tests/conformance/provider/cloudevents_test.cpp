@@ -4,12 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "clock.hpp"
 #include "waybill/providers.hpp"
 
 namespace waybill::providers {
 namespace {
-
-const StoreTime kNow{std::chrono::seconds{1'700'000'000}};
 
 Verdict receive(HttpRequest request, bool is_generic = false) {
     Source source{.name = "ce", .provider = "cloudevents", .secrets = {"token"}};
@@ -23,7 +22,7 @@ Verdict receive(HttpRequest request, bool is_generic = false) {
     return find(source.provider)->receive({request, source, kNow});
 }
 
-std::string code_of(const Verdict& verdict) {
+std::string outcome_of(const Verdict& verdict) {
     const auto* refused = std::get_if<Rejected>(&verdict);
     return refused != nullptr ? std::string{to_string(refused->reason)} : "taken";
 }
@@ -50,7 +49,7 @@ HttpRequest structured(std::string body) {
 TEST(CloudEvents, InBinaryModeTheHeadersSayWhatItIs) {
     const Verdict verdict = receive(binary());
 
-    ASSERT_EQ(code_of(verdict), "taken");
+    ASSERT_EQ(outcome_of(verdict), "taken");
     const auto& event = std::get<Parsed>(verdict);
     EXPECT_EQ(event.type, "order.placed");
     EXPECT_EQ(event.id, "/orders 1");
@@ -67,7 +66,7 @@ TEST(CloudEvents, InStructuredModeTheBodySaysIt) {
         R"("sequence":7,"flag":true,"data":{"id":"not this one"}})";
     const Verdict verdict = receive(structured(body), true);
 
-    ASSERT_EQ(code_of(verdict), "taken");
+    ASSERT_EQ(outcome_of(verdict), "taken");
     const auto& event = std::get<Parsed>(verdict);
     EXPECT_EQ(event.id, "/orders 1");
     EXPECT_TRUE(event.id_is_signed);
@@ -86,12 +85,12 @@ TEST(CloudEvents, WhatIsRequiredMustBeThere) {
     for (const char* name : {"ce-specversion", "ce-id", "ce-source", "ce-type"}) {
         HttpRequest request = binary();
         request.headers.set(name, "");
-        EXPECT_EQ(code_of(receive(request)), "missing") << name;
+        EXPECT_EQ(outcome_of(receive(request)), "missing") << name;
     }
     HttpRequest old = binary();
     old.headers.set("ce-specversion", "0.3");
-    EXPECT_EQ(code_of(receive(old)), "malformed");
-    EXPECT_EQ(code_of(receive({.method = "POST", .body = "{}"})), "missing");
+    EXPECT_EQ(outcome_of(receive(old)), "malformed");
+    EXPECT_EQ(outcome_of(receive({.method = "POST", .body = "{}"})), "missing");
 }
 
 TEST(CloudEvents, StrangeDocumentsAreRefused) {
@@ -107,7 +106,7 @@ TEST(CloudEvents, StrangeDocumentsAreRefused) {
         {R"({"specversion":"1.0","id":"1","id":"2","source":"s","type":"t"})", "unreadable-body"},
     }};
     for (const auto& [body, expected] : cases) {
-        EXPECT_EQ(code_of(receive(structured(body))), expected) << body;
+        EXPECT_EQ(outcome_of(receive(structured(body))), expected) << body;
     }
 }
 
@@ -125,11 +124,11 @@ TEST(CloudEvents, FormatsThatAreNotTakenAre415) {
 TEST(CloudEvents, NobodyIsBelievedWithoutTheToken) {
     const Source source{.name = "ce", .provider = "cloudevents", .secrets = {"token"}};
     HttpRequest request = binary();
-    EXPECT_EQ(code_of(find("cloudevents")->receive({request, source, kNow})), "missing");
+    EXPECT_EQ(outcome_of(find("cloudevents")->receive({request, source, kNow})), "missing");
     request.target = "/?access_token=token";
-    EXPECT_EQ(code_of(find("cloudevents")->receive({request, source, kNow})), "taken");
+    EXPECT_EQ(outcome_of(find("cloudevents")->receive({request, source, kNow})), "taken");
     request.target = "/?access_token=guess";
-    EXPECT_EQ(code_of(find("cloudevents")->receive({request, source, kNow})), "bad-signature");
+    EXPECT_EQ(outcome_of(find("cloudevents")->receive({request, source, kNow})), "bad-signature");
 }
 
 }  // namespace

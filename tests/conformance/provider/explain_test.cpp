@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "clock.hpp"
 #include "waybill/providers.hpp"
 
 /// What `waybill verify` tells a person with a captured request.
 namespace waybill::providers {
 namespace {
 
-const StoreTime kNow{std::chrono::seconds{1'700'000'000}};
-constexpr const char* kBody = R"({"id": "evt_1", "type": "invoice.paid"})";
+constexpr const char* kInvoice = R"({"id": "evt_1", "type": "invoice.paid"})";
 
-HttpRequest signed_with(const Source& source, const std::string& body = kBody) {
+HttpRequest signed_with(const Source& source, const std::string& body = kInvoice) {
     return *sign({.method = "POST", .body = body}, source, "m-1", kNow);
 }
 
@@ -25,7 +25,7 @@ TEST(Explain, ARightRequestIsSaidToBeRight) {
     const Explanation explanation = explain(signed_with(kStripe), kStripe, kNow);
 
     EXPECT_TRUE(std::holds_alternative<Parsed>(explanation.verdict));
-    EXPECT_EQ(explanation.evidence.signed_string, "1700000000." + std::string{kBody});
+    EXPECT_EQ(explanation.evidence.signed_string, "1700000000." + std::string{kInvoice});
     EXPECT_EQ(explanation.evidence.skew, Duration::zero());
     EXPECT_EQ(explanation.likely_cause, "");
     EXPECT_TRUE(has(to_text(explanation), "verified: type invoice.paid, id evt_1"));
@@ -56,14 +56,14 @@ TEST(Explain, ABodyThatWasSerialisedAgainIsRecognised) {
     // Signed compact; captured with spaces, as a framework that parses and prints would.
     const HttpRequest compact = signed_with(kStripe, R"({"id":"evt_1","type":"invoice.paid"})");
     HttpRequest captured = compact;
-    captured.body = kBody;
+    captured.body = kInvoice;
     EXPECT_TRUE(has(explain(captured, kStripe, kNow).likely_cause, "re-serialised"));
 }
 
 TEST(Explain, ALineEndMoreOrLessIsRecognised) {
     HttpRequest longer = signed_with(kStripe);
     longer.body += "\n";
-    HttpRequest shorter = signed_with(kStripe, std::string{kBody} + "\r\n");
+    HttpRequest shorter = signed_with(kStripe, std::string{kInvoice} + "\r\n");
     shorter.body.resize(shorter.body.size() - 2);
     EXPECT_TRUE(has(explain(longer, kStripe, kNow).likely_cause, "line end was added"));
     EXPECT_TRUE(has(explain(shorter, kStripe, kNow).likely_cause, "was lost"));

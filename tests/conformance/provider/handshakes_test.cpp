@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "clock.hpp"
 #include "waybill/json/value.hpp"
 #include "waybill/providers.hpp"
 
 /// Each is answered as its sender requires, and is no event.
 namespace waybill::providers {
 namespace {
-
-const StoreTime kNow{std::chrono::seconds{1'700'000'000}};
 
 Source source_of(const std::string& provider) {
     return {.name = provider,

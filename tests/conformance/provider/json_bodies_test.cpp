@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "clock.hpp"
 #include "providers/reading.hpp"
 #include "waybill/providers.hpp"
 
@@ -14,9 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 
-const StoreTime kNow{std::chrono::seconds{1'700'000'000}};
-
-Source source_of(const std::string& provider) {
+Source mapped_source(const std::string& provider) {
     Source source{.name = provider, .provider = provider, .secrets = {"secret"}};
     if (provider == "generic") {
         source.event_id = "json:id";
@@ -27,14 +26,14 @@ Source source_of(const std::string& provider) {
 }
 
 Verdict verdict_on(const std::string& provider, const std::string& body) {
-    const Source source = source_of(provider);
+    const Source source = mapped_source(provider);
     HttpRequest request{.method = "POST", .body = body};
     if (provider == "github") request.headers.add("X-GitHub-Event", "push");
     const auto signed_one = sign(request, source, "", kNow);
     return find(provider)->receive({*signed_one, source, kNow});
 }
 
-std::string code_of(const Verdict& verdict) {
+std::string type_or_code(const Verdict& verdict) {
     if (const auto* refused = std::get_if<Rejected>(&verdict)) {
         return std::string{to_string(refused->reason)};
     }
@@ -259,29 +258,31 @@ const std::array<const char*, 8> kAmbiguous{R"({"type":"t","type":"t"})",
 
 TEST(ProviderJson, WhatIsNotJsonIsRefusedWhereTheTypeIsInIt) {
     for (const std::string& body : not_json()) {
-        EXPECT_EQ(code_of(verdict_on("generic", body)), "unreadable-body") << body.substr(0, 50);
-        EXPECT_EQ(code_of(verdict_on("stripe", body)), "unreadable-body") << body.substr(0, 50);
+        EXPECT_EQ(type_or_code(verdict_on("generic", body)), "unreadable-body")
+            << body.substr(0, 50);
+        EXPECT_EQ(type_or_code(verdict_on("stripe", body)), "unreadable-body")
+            << body.substr(0, 50);
     }
 }
 
 TEST(ProviderJson, WhatIsNotJsonIsTakenWhereAHeaderSaysTheType) {
     for (const std::string& body : not_json()) {
-        EXPECT_EQ(code_of(verdict_on("github", body)), "push") << body.substr(0, 50);
+        EXPECT_EQ(type_or_code(verdict_on("github", body)), "push") << body.substr(0, 50);
     }
 }
 
 TEST(ProviderJson, ADocumentWithoutATypeIsRefusedWhateverItIs) {
     for (const std::string& body : without_type()) {
-        EXPECT_EQ(code_of(verdict_on("generic", body)), "missing") << body;
-        EXPECT_EQ(code_of(verdict_on("stripe", body)), "missing") << body;
-        EXPECT_EQ(code_of(verdict_on("github", body)), "push") << body;
+        EXPECT_EQ(type_or_code(verdict_on("generic", body)), "missing") << body;
+        EXPECT_EQ(type_or_code(verdict_on("stripe", body)), "missing") << body;
+        EXPECT_EQ(type_or_code(verdict_on("github", body)), "push") << body;
     }
 }
 
 TEST(ProviderJson, WhatADocumentSaysIsTakenAndTheRestIsAbsent) {
     for (const Taken& one : taken()) {
         const Verdict verdict = verdict_on("generic", one.body);
-        ASSERT_TRUE(std::holds_alternative<Parsed>(verdict)) << one.body << code_of(verdict);
+        ASSERT_TRUE(std::holds_alternative<Parsed>(verdict)) << one.body << type_or_code(verdict);
         const auto& parsed = std::get<Parsed>(verdict);
         EXPECT_EQ(parsed.type, one.type) << one.body;
         EXPECT_EQ(parsed.id, one.id) << one.body;
@@ -293,9 +294,9 @@ TEST(ProviderJson, WhatADocumentSaysIsTakenAndTheRestIsAbsent) {
 
 TEST(ProviderJson, AMemberThatIsThereTwiceIsRefused) {
     for (const char* body : kAmbiguous) {
-        EXPECT_EQ(code_of(verdict_on("generic", body)), "unreadable-body") << body;
+        EXPECT_EQ(type_or_code(verdict_on("generic", body)), "unreadable-body") << body;
     }
-    EXPECT_EQ(code_of(verdict_on("github", R"({"repository":{},"repository":{}})")),
+    EXPECT_EQ(type_or_code(verdict_on("github", R"({"repository":{},"repository":{}})")),
               "unreadable-body");
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "clock.hpp"
 #include "providers/known_answers.hpp"
 #include "waybill/providers.hpp"
 
@@ -11,7 +12,6 @@
 namespace waybill::providers {
 namespace {
 
-const StoreTime kNow{std::chrono::seconds{1'700'000'000}};
 constexpr const char* kBody = R"({"id":"evt_1","type":"invoice.paid"})";
 constexpr const char* kGood = "75f5c4e4ccd0d3b8a54ddd9cdc59e8f8f0ac69a1c2ac5b3c0b5b1b0b7c4a4b9c";
 

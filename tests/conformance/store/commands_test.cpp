@@ -6,20 +6,21 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-using Kind = Command::Kind;
+using CommandKind = Command::Kind;
 
 TEST_P(StoreConformance, ACommandWaitsForTheOwnerOfItsMessage) {
     declare_box();
     const Sequence sequence = append(order(1)).sequence;
     Host host = owner();
 
-    const std::uint64_t number = catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    const std::uint64_t number =
+        catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
 
     EXPECT_NE(number, 0U);
     const auto commands = host.commands();
     ASSERT_EQ(commands.size(), 1U);
     EXPECT_EQ(commands[0].id, number);
-    EXPECT_EQ(commands[0].kind, Kind::cancel);
+    EXPECT_EQ(commands[0].kind, CommandKind::cancel);
     EXPECT_EQ(commands[0].partition, host.partition());
     EXPECT_EQ(commands[0].message, id_of(1));
     EXPECT_EQ(commands[0].sequence, sequence);
@@ -30,7 +31,8 @@ TEST_P(StoreConformance, ACommandComesWithEveryIncrementUntilItIsAnswered) {
     declare_box();
     append(order(1));
     Host host = owner();
-    const std::uint64_t number = catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    const std::uint64_t number =
+        catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
     EXPECT_EQ(host.commands().size(), 1U);
     EXPECT_EQ(host.commands().size(), 1U);
 
@@ -45,7 +47,8 @@ TEST_P(StoreConformance, OnlyTheOwnerAnswersACommand) {
     declare_box();
     append(order(1));
     Host host = owner();
-    const std::uint64_t number = catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    const std::uint64_t number =
+        catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
     Host forger = host;
     ++forger.taken[0].token.epoch;
 
@@ -59,7 +62,8 @@ TEST_P(StoreConformance, TheFirstAnswerToACommandStays) {
     declare_box();
     append(order(1));
     Host host = owner();
-    const std::uint64_t number = catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    const std::uint64_t number =
+        catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
 
     host.settle({}, {{number, host.partition(), true, "cancelled"}});
     host.settle({}, {{number, host.partition(), false, "no such message"}});
@@ -81,7 +85,7 @@ TEST_P(StoreConformance, AnUnansweredCommandIsInheritedByTheNextOwner) {
     declare_box();
     append(order(1));
     Host first = owner(1);
-    catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
     advance(5s);
 
     EXPECT_EQ(owner(2).commands().size(), 1U);
@@ -91,7 +95,7 @@ TEST_P(StoreConformance, ACommandIsOnlyToldToItsPartition) {
     declare_box();
     declare_box({}, "mails");
     append(order(1));
-    catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
     Host mailer = host(1);
     mailer.state.boxes = {"mails"};
     mailer.take_all();
@@ -105,8 +109,8 @@ TEST_P(StoreConformance, ThereIsNothingToCancelInAFinishedMessage) {
     Host host = owner();
     host.finish(only_row(host));
 
-    EXPECT_EQ(catalogue().command({.kind = Kind::cancel, .message = id_of(1)}), 0U);
-    EXPECT_EQ(catalogue().command({.kind = Kind::cancel, .message = id_of(2)}), 0U);
+    EXPECT_EQ(catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)}), 0U);
+    EXPECT_EQ(catalogue().command({.kind = CommandKind::cancel, .message = id_of(2)}), 0U);
     EXPECT_THAT(host.commands(), IsEmpty());
 }
 
@@ -117,14 +121,16 @@ TEST_P(StoreConformance, OnlyAHaltedHeadCanBeSkipped) {
     const auto rows = host.scan();
     host.halt(rows[0], "billing");
 
-    const auto refused = catalogue().command({.kind = Kind::skip, .sequence = rows[1].sequence});
-    const auto number = catalogue().command({.kind = Kind::skip, .sequence = rows[0].sequence});
+    const auto refused =
+        catalogue().command({.kind = CommandKind::skip, .sequence = rows[1].sequence});
+    const auto number =
+        catalogue().command({.kind = CommandKind::skip, .sequence = rows[0].sequence});
 
     EXPECT_EQ(refused, 0U);
     EXPECT_NE(number, 0U);
     const auto commands = host.commands();
     ASSERT_EQ(commands.size(), 1U);
-    EXPECT_EQ(commands[0].kind, Kind::skip);
+    EXPECT_EQ(commands[0].kind, CommandKind::skip);
     EXPECT_EQ(commands[0].sequence, rows[0].sequence);
     EXPECT_EQ(commands[0].message, id_of(1));
 }
@@ -134,7 +140,7 @@ TEST_P(StoreConformance, AnAnswerCommitsTogetherWithWhatItReports) {
     append(order(1));
     Host host = owner();
     const Entry row = only_row(host);
-    const auto number = catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    const auto number = catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
     Settlement item = finished(row);
     item.dead = {dead_letter(row, "billing", "cancelled")};
 
@@ -155,7 +161,7 @@ TEST_P(StoreConformance, CancellingAMessageNamesEachOfItsOpenRows) {
     const DeliveryRef delivery{id_of(1), "billing"};
     catalogue().requeue({&delivery, 1});
 
-    catalogue().command({.kind = Kind::cancel, .message = id_of(1)});
+    catalogue().command({.kind = CommandKind::cancel, .message = id_of(1)});
 
     std::vector<Sequence> named;
     for (const Command& command : host.commands()) named.push_back(command.sequence);
