@@ -10,6 +10,7 @@ import subprocess
 
 import includes
 import snippets
+import together
 
 LINES_MAX = 400
 
@@ -157,6 +158,7 @@ ALL = {
     "pragma-once": pragma_once,
     "public-headers": public_headers,
     "cmake-lists": cmake_lists,
+    "together": together.check,
     "leftovers": leftovers,
 }
 FIXES = {"snippets": snippets.fix, "format": fix_format}
