@@ -93,11 +93,27 @@ private:
     std::uint64_t ended_ = 0;
 };
 
+/// The other boxes are not there for this run, nor is what comes in.
+void keep_only(const std::string& box, server::Config& config) {
+    std::vector<std::string> names;
+    for (const server::BoxConfig& one : config.boxes) names.push_back(one.name);
+    if (std::ranges::find(names, box) == names.end()) {
+        const std::string close = server::nearest(box, names);
+        throw UsageError{"there is no box \"" + box + "\"" +
+                         (close.empty() ? "" : "; did you mean " + close + "?")};
+    }
+    std::erase_if(config.boxes, [&](const server::BoxConfig& one) { return one.name != box; });
+    std::erase_if(config.targets,
+                  [&](const server::TargetConfig& one) { return one.target.box != box; });
+    config.sources.clear();
+}
+
 int run_once(const Arguments& arguments, const Globals& globals) {
     // A command that does not read its input must not end us.
     ::signal(SIGPIPE, SIG_IGN);
     server::Log log{globals.log_level, globals.log_format, system_clock()};
-    const server::Config config = load(globals).config;
+    server::Config config = load(globals).config;
+    if (arguments.has("box")) keep_only(arguments.value("box"), config);
     const auto access = open_for_command(config, kRunOnceAlone);
     access->migrate();
     const std::uint64_t wanted = arguments.number("max", Waybill::no_limit);
@@ -145,8 +161,9 @@ Command publish_command() {
 Command run_once_command() {
     return {.name = "run-once",
             .summary = "Handles what is due and leaves: for cron and serverless hosts",
-            .usage = "run-once [--max N] [--at-most DURATION]",
-            .options = {{"max", "N", "start at most so many deliveries"},
+            .usage = "run-once [--box B] [--max N] [--at-most DURATION]",
+            .options = {{"box", "B", "only what is in this box"},
+                        {"max", "N", "start at most so many deliveries"},
                         {"at-most", "DURATION", "default 30s"}},
             .examples = "  waybill run-once --max 100\n",
             .run = run_once};

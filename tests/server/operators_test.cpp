@@ -1,6 +1,7 @@
 /// Operators' commands over the real program, beside a server and without one.
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 
@@ -104,6 +105,12 @@ TEST_F(HaltedLanesByCommand, AnOrderWithoutAServerIsCarriedOutWhenOneRuns) {
 
 class OperatorCommands : public Program {
 protected:
+    /// For single quotes of a shell.
+    static std::string replaced(const std::string& text) {
+        std::string quoted;
+        for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+        return quoted;
+    }
     /// Some letters are dead.
     void let_die(int count) {
         write("waybill.toml",
@@ -168,6 +175,41 @@ TEST_F(OperatorCommands, OneMessageIsMendedByItsId) {
     EXPECT_EQ(hear({"dead", "requeue", id, "--target", "other"}).code, 1);
     EXPECT_THAT(run_here({"dead", "requeue", id}).output, HasSubstr("1 dead letters requeued"));
     EXPECT_THAT(hear({"dead", "requeue", id}).output, HasSubstr("no delivery of this message"));
+}
+
+TEST_F(OperatorCommands, RunOnceKeepsToTheBoxItIsGiven) {
+    write("waybill.toml",
+          "[boxes.outbox]\n[boxes.other]\n[[targets]]\nkey = 'a'\nbox = 'outbox'\nlog = true\n"
+          "[[targets]]\nkey = 'b'\nbox = 'other'\nlog = true\n");
+    ASSERT_EQ(run_here({"publish", "--type", "first"}).code, 0);
+    ASSERT_EQ(run_here({"publish", "--type", "second", "--box", "other"}).code, 0);
+
+    EXPECT_THAT(run_here({"run-once", "--box", "other"}).output, HasSubstr("1 deliveries ended"));
+    const std::string done = run_here({"messages", "list", "--state", "done"}).output;
+
+    EXPECT_THAT(done, HasSubstr("second"));
+    EXPECT_THAT(done, Not(HasSubstr("first")));
+    EXPECT_THAT(hear({"run-once", "--box", "othr"}).output, HasSubstr("did you mean other?"));
+}
+
+TEST_F(OperatorCommands, BashCompletesWhatIsTyped) {
+    write("waybill.bash", run_here({"completion", "bash"}).output);
+    const auto completed = [&](const std::string& words, int at) {
+        const std::string script = "source '" + folder_.file("waybill.bash") + "'; COMP_WORDS=(" +
+                                   words + "); COMP_CWORD=" + std::to_string(at) +
+                                   "; _waybill; echo \"${COMPREPLY[@]}\"";
+        std::string heard;
+        FILE* const bash = ::popen(("bash -c '" + replaced(script) + "'").c_str(), "r");
+        for (int c = std::fgetc(bash); c != EOF; c = std::fgetc(bash)) {
+            heard.push_back(static_cast<char>(c));
+        }
+        ::pclose(bash);
+        return heard;
+    };
+
+    EXPECT_EQ(completed("waybill la", 1), "lanes\n");
+    EXPECT_EQ(completed("waybill lanes s", 2), "skip\n");
+    EXPECT_EQ(completed("waybill migrate --dr", 2), "--dry-run\n");
 }
 
 TEST_F(OperatorCommands, MigrateSaysWhatItWouldDoAndGoesAsFarAsItIsTold) {
