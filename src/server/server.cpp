@@ -85,7 +85,9 @@ struct Server::Parts {
     std::unique_ptr<StoreAccess> store;
     Admin admin;
     http_out::HttpOut out{};
-    /// Guards which generation is current: the door reads it, a reload changes it.
+    /// Guards which generation is current: the door reads it, a reload changes it. Whoever uses one
+    /// holds it, so that only who reloads or stops ends an engine: of shared pointers the last one
+    /// might be the door's, and everybody would wait.
     std::shared_mutex mutex{};
     std::unique_ptr<Generation> generation;
     Desk desk{};
