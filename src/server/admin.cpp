@@ -8,6 +8,7 @@
 #include "server/admin_query.hpp"
 #include "server/answer.hpp"
 #include "server/demo.hpp"
+#include "server/openapi.hpp"
 #include "waybill/dead_letters.hpp"
 #include "waybill/json.hpp"
 #include "waybill/signing.hpp"
@@ -99,6 +100,7 @@ HttpResponse Admin::question(const HttpRequest& request, const std::string& path
     if (path == "/v1/targets") return targets();
     if (path == "/v1/stats") return stats();
     if (path == "/v1/demo") return demo();
+    if (path == "/v1/openapi.json") return json_response(200, openapi());
     const auto below = [&](std::string_view folder) {
         return path.starts_with(folder) ? path.substr(folder.size()) : std::string{};
     };
