@@ -1,5 +1,6 @@
 #include <atomic>
 #include <filesystem>
+#include <optional>
 
 #include "sqlite/fixture.hpp"
 #include "sqlite/own_connection.hpp"
@@ -7,6 +8,7 @@
 #include "support/gate.hpp"
 #include "support/run_together.hpp"
 #include "waybill/sqlite/publish.hpp"
+#include "waybill/system.hpp"
 #include "write_queue.hpp"
 
 namespace waybill::test {
@@ -105,6 +107,27 @@ TEST_F(SqliteWriteQueue, OneThatCostsTheTransactionCostsNobodyElse) {
 
     EXPECT_THAT(rows(), ElementsAre(1, 3));
     EXPECT_EQ(attempts, 2) << "once beside the others, once alone";
+}
+
+TEST_F(SqliteWriteQueue, WhoHasWaitedForItsTurnDoesNotWaitAsLongAgainForTheFile) {
+    const auto patience_left = [](sqlite::Session& s) {
+        return std::stoi(s.db.pragma("pragma busy_timeout"));
+    };
+    std::optional<int> left;
+    Gate gate;
+    Background holder{
+        [&](const std::stop_token&) { queue.exclusive([&](sqlite::Session&) { gate.pass(); }); }};
+    ASSERT_TRUE(gate.wait_for_arrivals(1));
+    Background waiter{[&](const std::stop_token&) { left = queue.write(patience_left); }};
+    while (queue.waiting() == 0) std::this_thread::yield();
+    const LocalTime queued = system_clock().now();
+    while (system_clock().now() - queued < 100ms) std::this_thread::yield();
+    gate.open();
+    waiter.join();
+
+    ASSERT_TRUE(left);
+    EXPECT_LE(*left, 19'900);
+    EXPECT_GT(queue.write(patience_left), *left) << "who comes fresh has all of it";
 }
 
 TEST_F(SqliteWriteQueue, WhatWantsToBeAloneIsAlone) {
