@@ -10,6 +10,7 @@
 
 #include "server/config/units.hpp"
 #include "support/temporary_folder.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
@@ -370,6 +371,23 @@ TEST(Units, QuantitiesAreReadAsPeopleWriteThem) {
     EXPECT_EQ(size_text(1U << 20), "1MiB");
     EXPECT_EQ(nearest("sotre", {"store", "server"}), "store");
     EXPECT_EQ(nearest("quux", {"store", "server"}), "");
+}
+
+TEST(Config, ACommandThatNeverSaysItsSecretIsGivenUpAndEnded) {
+    const auto before = system_clock().now();
+
+    const FoundSecret slow = find_secret("cmd:sleep 100", environment(), milliseconds{50});
+    const FoundSecret mute =
+        find_secret("cmd:echo x; exec >&-; sleep 100", environment(), milliseconds{500});
+    const FoundSecret loud = find_secret("cmd:yes", environment());
+    const FoundSecret quick = find_secret("cmd:echo it", environment());
+
+    EXPECT_LT(system_clock().now() - before, seconds{60});
+    EXPECT_THAT(mute.problem, HasSubstr("did not end in time"));
+    EXPECT_THAT(slow.problem, HasSubstr("did not end in time"));
+    EXPECT_THAT(loud.problem, HasSubstr("said too much"));
+    EXPECT_EQ(quick.value, "it");
+    EXPECT_EQ(quick.problem, "");
 }
 
 }  // namespace

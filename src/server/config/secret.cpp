@@ -1,10 +1,22 @@
 #include "server/config/secret.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
@@ -27,20 +39,98 @@ FoundSecret from_file(const std::string& path) {
     return found;
 }
 
-FoundSecret from_command(const std::string& command) {
-    FILE* output = ::popen(command.c_str(), "r");
-    if (output == nullptr) return {.problem = "the command cannot be run"};
+/// A shell with a command, in a process group of its own, whose output is ours to read.
+class Shell {
+public:
+    explicit Shell(const std::string& command) {
+        std::array<int, 2> ends{};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+        output_ = ends[0];
+        posix_spawn_file_actions_t files;
+        ::posix_spawn_file_actions_init(&files);
+        ::posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+        posix_spawnattr_t how;
+        ::posix_spawnattr_init(&how);
+        // What a server blocks and ignores is no business of its children.
+        sigset_t none;
+        sigset_t ignored;
+        ::sigemptyset(&none);
+        ::sigemptyset(&ignored);
+        ::sigaddset(&ignored, SIGPIPE);
+        ::posix_spawnattr_setsigmask(&how, &none);
+        ::posix_spawnattr_setsigdefault(&how, &ignored);
+        ::posix_spawnattr_setpgroup(&how, 0);
+        ::posix_spawnattr_setflags(
+            &how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        std::string name = "sh";
+        std::string option = "-c";
+        std::string text = command;
+        const std::array<char*, 4> words{name.data(), option.data(), text.data(), nullptr};
+        if (::posix_spawn(&pid_, "/bin/sh", &files, &how, words.data(), environ) != 0) pid_ = -1;
+        ::posix_spawnattr_destroy(&how);
+        ::posix_spawn_file_actions_destroy(&files);
+        ::close(ends[1]);
+    }
+    ~Shell() {
+        if (pid_ > 0) {
+            ::kill(-pid_, SIGKILL);
+            while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+            }
+        }
+        if (output_ >= 0) ::close(output_);
+    }
+    Shell(const Shell&) = delete;
+    Shell& operator=(const Shell&) = delete;
+
+    bool runs() const { return pid_ > 0; }
+    /// False: it goes on beyond the deadline, or says more than any secret is long.
+    bool read_all(std::string& said, LocalTime deadline) const {
+        std::array<char, 4096> buffer{};
+        while (said.size() <= kSaidMax) {
+            const Duration left = deadline - system_clock().now();
+            pollfd wanted{.fd = output_, .events = POLLIN, .revents = 0};
+            const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+            const int ready = ::poll(&wanted, 1, static_cast<int>(std::max<std::int64_t>(ms, 0)));
+            if (ready < 0 && errno == EINTR) continue;
+            if (ready <= 0) return false;
+            const ssize_t size = ::read(output_, buffer.data(), buffer.size());
+            if (size < 0 && errno == EINTR) continue;
+            if (size <= 0) return true;
+            said.append(buffer.data(), static_cast<std::size_t>(size));
+        }
+        return false;
+    }
+    /// How it ended, as waitpid() says it; nothing: it has not by then.
+    std::optional<int> end(LocalTime deadline) {
+        int status = -1;
+        while (::waitpid(pid_, &status, WNOHANG) == 0) {
+            if (system_clock().now() >= deadline) return std::nullopt;
+            ::poll(nullptr, 0, 1);
+        }
+        pid_ = -1;
+        return status;
+    }
+
+private:
+    static constexpr std::size_t kSaidMax = 64 * 1024;
+
+    pid_t pid_ = -1;
+    int output_ = -1;
+};
+
+FoundSecret from_command(const std::string& command, Duration deadline) {
+    Shell shell{command};
+    if (!shell.runs()) return {.problem = "the command cannot be run"};
     FoundSecret found;
-    std::array<char, 4096> buffer{};
-    std::size_t size = 0;
-    while ((size = std::fread(buffer.data(), 1, buffer.size(), output)) > 0) {
-        found.value.append(buffer.data(), size);
+    const LocalTime until = later(system_clock().now(), deadline);
+    const auto status = shell.read_all(found.value, until) ? shell.end(until) : std::nullopt;
+    if (!status) {
+        return {.problem =
+                    "the command did not end in time, or said too much; run it by hand to "
+                    "see why"};
     }
-    const int status = ::pclose(output);
+    if (*status != 0) return {.problem = "the command failed; run it by hand to see why"};
     drop_line_end(found.value);
-    if (status != 0) {
-        return {.problem = "the command failed; run it by hand to see why"};
-    }
     if (found.value.empty()) found.problem = "the command printed nothing";
     return found;
 }
@@ -55,7 +145,8 @@ Environment process_environment() {
     };
 }
 
-FoundSecret find_secret(const std::string& reference, const Environment& environment) {
+FoundSecret find_secret(const std::string& reference, const Environment& environment,
+                        Duration command_deadline) {
     if (reference.starts_with("env:")) {
         const auto value = environment(reference.substr(4));
         if (!value) return {.problem = "is not set; export it, or use \"file:…\""};
@@ -63,7 +154,7 @@ FoundSecret find_secret(const std::string& reference, const Environment& environ
         return {*value, {}, false};
     }
     if (reference.starts_with("file:")) return from_file(reference.substr(5));
-    if (reference.starts_with("cmd:")) return from_command(reference.substr(4));
+    if (reference.starts_with("cmd:")) return from_command(reference.substr(4), command_deadline);
     if (reference.empty()) return {.problem = "is empty; use \"env:NAME\""};
     return {reference, {}, true};
 }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "waybill/time.hpp"
 
 namespace waybill::server {
 
@@ -21,9 +24,13 @@ struct FoundSecret {
     bool literal = false;
 };
 
+/// A program that says a secret may take so long: nothing else is heard meanwhile.
+inline constexpr Duration secret_command_deadline = std::chrono::seconds{10};
+
 /// "env:NAME", "file:PATH", "cmd:PROGRAM ARGS" or a literal. Of files and programs a line end at the
 /// very end does not count.
-FoundSecret find_secret(const std::string& reference, const Environment& environment);
+FoundSecret find_secret(const std::string& reference, const Environment& environment,
+                        Duration command_deadline = secret_command_deadline);
 /// How it may be shown: references as they are, literals never.
 std::string masked(const std::string& reference);
 
