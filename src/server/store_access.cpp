@@ -4,6 +4,9 @@
 #include <mutex>
 #include <utility>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "waybill/memory.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/sqlite.hpp"
@@ -11,13 +14,22 @@
 namespace waybill::server {
 namespace {
 
+/// Messages and secrets of others are in it: a new file is for its owner alone. SQLite gives its
+/// journal the same rights. One that is there keeps what it has.
+const std::string& made_private(const std::string& path) {
+    if (path == ":memory:") return path;  // refused in a moment
+    const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0) ::close(file);
+    return path;
+}
+
 class SqliteAccess final : public StoreAccess {
 public:
     SqliteAccess(const std::string& path, const StoreOptions& options)
-        : first_(sqlite::open(
-              path, {.synchronous = options.relaxed_durability ? sqlite::Synchronous::normal
-                                                               : sqlite::Synchronous::full,
-                     .busy_timeout = options.busy_timeout})) {}
+        : first_(sqlite::open(made_private(path), {.synchronous = options.relaxed_durability
+                                                                      ? sqlite::Synchronous::normal
+                                                                      : sqlite::Synchronous::full,
+                                                   .busy_timeout = options.busy_timeout})) {}
 
     StoreHandle connect() override { return first_->connect(); }
     Notebook& notebook() override { return *first_; }

@@ -255,7 +255,13 @@ TEST_F(OperatorCommands, TheSecretOfTheDemoIsInTheStoreAndOutlivesARestart) {
         EXPECT_THAT(sent.output, HasSubstr(i == 0 ? "202" : "200"));
         ASSERT_EQ(server.end(SIGTERM), 0);
     }
-    EXPECT_FALSE(std::filesystem::exists(folder_.file("waybill.db.demo-secret")));
+    ASSERT_EQ(run_here({"backup", "copy.db"}).code, 0);
+    for (const char* file : {"waybill.db", "copy.db"}) {
+        using std::filesystem::perms;
+        EXPECT_EQ(std::filesystem::status(folder_.file(file)).permissions(),
+                  perms::owner_read | perms::owner_write)
+            << file << " has the secret";
+    }
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ void sync_to_disk(const std::string& path) {
 
 void copy_pages(Session& from, const std::string& path) {
     Database to{path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE};
+    // Who may not read the store may not read its copy.
+    fs::permissions(path, fs::status(sqlite3_db_filename(from.db.handle(), "main")).permissions());
     sqlite3_backup* copy = sqlite3_backup_init(to.handle(), "main", from.db.handle(), "main");
     if (copy == nullptr) raise(to.handle(), sqlite3_errcode(to.handle()), "backup");
     // In one step: it reads one snapshot, and no writer can make it start again.
