@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstring>
 
 namespace waybill {
 namespace {
@@ -32,20 +33,31 @@ struct SipState {
     }
 };
 
+/// Up to eight bytes as a number.
+std::uint64_t little_endian(std::string_view bytes) {
+    std::uint64_t word = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+        if (bytes.size() == sizeof word) {
+            std::memcpy(&word, bytes.data(), sizeof word);
+            return word;
+        }
+    }
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        word |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (i * 8);
+    }
+    return word;
+}
+
 }  // namespace
 
 std::uint64_t siphash(const HashKey& key, std::string_view text) {
     SipState state{key.k0 ^ 0x736F6D6570736575ULL, key.k1 ^ 0x646F72616E646F6DULL,
                    key.k0 ^ 0x6C7967656E657261ULL, key.k1 ^ 0x7465646279746573ULL};
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        word |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << (i % 8 * 8);
-        if (i % 8 == 7) {
-            state.take(word);
-            word = 0;
-        }
+    std::string_view rest = text;
+    for (; rest.size() >= 8; rest.remove_prefix(8)) {
+        state.take(little_endian(rest.substr(0, 8)));
     }
-    state.take(word | static_cast<std::uint64_t>(text.size()) << 56);
+    state.take(little_endian(rest) | static_cast<std::uint64_t>(text.size()) << 56);
     state.v2 ^= 0xFF;
     state.round();
     state.round();

@@ -85,13 +85,16 @@ Lane& LaneTable::insert(std::uint64_t key) {
         lane = std::move(spare_.back());
         spare_.pop_back();
     }
-    Lane& placed = *lane;
+    last_key_ = key;
+    last_ = lane.get();
     lanes_.set(key, std::move(lane));
-    return placed;
+    return *last_;
 }
 
 void LaneTable::erase(std::uint64_t key) {
     std::unique_ptr<Lane> lane = lanes_.erase(key);
+    last_key_ = key;
+    last_ = nullptr;
     if (lane != nullptr && spare_.size() < kSpareMost) {
         lane->reset();
         spare_.push_back(std::move(lane));

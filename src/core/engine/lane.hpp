@@ -38,7 +38,7 @@ private:
 };
 
 /// What memory knows of one (lane, chain).
-struct Lane {
+struct alignas(64) Lane {
     /// Attached works that have entered (exclusive lanes: and do not back off).
     LaneQueue queue{};
     /// Rows from here on are in the store only. 0: none.
@@ -62,8 +62,13 @@ class LaneTable {
 public:
     /// Null: memory does not know it.
     Lane* find(std::uint64_t key) const {
-        const std::unique_ptr<Lane>* found = lanes_.find(key);
-        return found == nullptr ? nullptr : found->get();
+        // One step of a message asks several times for its lane.
+        if (key != last_key_) {
+            const std::unique_ptr<Lane>* found = lanes_.find(key);
+            last_ = found == nullptr ? nullptr : found->get();
+            last_key_ = key;
+        }
+        return last_;
     }
     /// Precondition: it is known.
     Lane& at(std::uint64_t key) const { return *find(key); }
@@ -82,6 +87,9 @@ public:
 
 private:
     KeyTable<std::unique_ptr<Lane>> lanes_{};
+    /// The last answer.
+    mutable std::uint64_t last_key_ = 0;
+    mutable Lane* last_ = nullptr;
     std::vector<std::unique_ptr<Lane>> spare_{};
 };
 

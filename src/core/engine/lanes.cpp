@@ -26,11 +26,14 @@ void Machine::enter(Work& work) {
     retire(work);
 }
 
-void Machine::enter_lane(Work& work, std::uint32_t chain) {
+/// False: its turn is after another's.
+bool Machine::enter_lane(Work& work, std::uint32_t chain) {
     if (work.lane_hash == 0 || !chain_is_open(work, chain)) {
-        return;
+        return true;
     }
-    lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue.insert(work);
+    LaneQueue& queue = lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue;
+    queue.insert(work);
+    return queue.front() == &work;
 }
 
 void Machine::leave_lane(Work& work, std::uint32_t chain) {
@@ -91,10 +94,6 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
         return;
     }
     Lane& lane = *found;
-    const bool strict = boxes_[partition.box]->box->options.lanes == Lanes::strict;
-    const bool stuck = strict && !lane.queue.empty() &&
-                       row_due(*lane.queue.front()) > store_now() &&
-                       lane.queue.front()->sequence < lane.skipped_from;
     if (lane.blocked_head != 0) {
         if (lane.queue.empty() && lane.running == 0) {
             const Sequence head = lane.blocked_head;
@@ -103,15 +102,28 @@ void Machine::settle_lane(Partition& partition, std::uint64_t key, std::uint32_t
         }
         return;
     }
-    const bool gap = !lane.queue.empty() && lane.queue.front()->sequence >= lane.skipped_from;
-    if (lane.skipped_from != 0 && !lane.reading && !stuck &&
-        (gap || lane.queue.size() <= config_.options.lane_rows / 4)) {
+    if (lane.skipped_from != 0 && !lane.reading && wants_more(partition, lane)) {
         lane.reading = true;
         lane_reads_.push_back({partition.id, key, text, chain, lane.skipped_from});
     }
     if (lane.queue.empty() && lane.skipped_from == 0 && lane.running == 0 && !lane.reading) {
         forget_lane(partition, key);
     }
+}
+
+/// What of it waits in the store is needed: it comes first, or memory has little of it left. Not
+/// while its head backs off.
+bool Machine::wants_more(const Partition& partition, const Lane& lane) const {
+    if (lane.queue.empty()) {
+        return true;
+    }
+    const Work& front = *lane.queue.front();
+    if (front.sequence >= lane.skipped_from) {
+        return true;
+    }
+    const bool stuck = boxes_[partition.box]->box->options.lanes == Lanes::strict &&
+                       row_due(front) > store_now();
+    return !stuck && lane.queue.size() <= config_.options.lane_rows / 4;
 }
 
 /// The head of this lane waits in the store: nothing behind it is worth keeping.
@@ -213,11 +225,14 @@ void Machine::advance(Work& work, std::uint32_t chain) {
     if (waits && overtakable && work.running == 0) {
         leave_lane(work, chain);
     }
-    // Somebody may have come in before it while it ran: then the turn is theirs.
-    if (work.lane_hash == 0) {
-        return;
-    }
-    const Lane* lane = work.partition->lanes.find(lane_key(work.lane_hash, chain));
+}
+
+/// It has run and is not done. Somebody may have come in before it meanwhile: then the turn is theirs.
+void Machine::advance_after_run(Work& work, std::uint32_t chain) {
+    advance(work, chain);
+    const Lane* lane = work.lane_hash == 0
+                           ? nullptr
+                           : work.partition->lanes.find(lane_key(work.lane_hash, chain));
     if (lane != nullptr && !lane->queue.empty() && lane->running == 0 &&
         lane->queue.front()->sequence < work.sequence) {
         advance(*lane->queue.front(), chain);

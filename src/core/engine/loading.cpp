@@ -342,8 +342,10 @@ void Machine::attach(Work& work, std::uint32_t chain) {
         }
         return;
     }
-    enter_lane(work, chain);
-    advance(work, chain);
+    // What was never tried and waits behind others of its lane has nothing to do yet.
+    if (enter_lane(work, chain) || work.stored_due != StoreTime{}) {
+        advance(work, chain);
+    }
 }
 
 }  // namespace waybill::engine

@@ -142,7 +142,7 @@ private:
 
     // lanes.cpp
     void enter(Work& work);
-    void enter_lane(Work& work, std::uint32_t chain);
+    bool enter_lane(Work& work, std::uint32_t chain);
     void leave_lane(Work& work, std::uint32_t chain);
     void block_lane(Partition& partition, std::uint64_t key, std::uint32_t chain, Sequence head,
                     const std::string& text);
@@ -150,6 +150,8 @@ private:
     Lane& lane_at(Partition& partition, std::uint64_t key);
     void forget_lane(Partition& partition, std::uint64_t key);
     void advance(Work& work, std::uint32_t chain);
+    void advance_after_run(Work& work, std::uint32_t chain);
+    bool wants_more(const Partition& partition, const Lane& lane) const;
     bool may_run(const Work& work, const Delivery& delivery) const;
     bool predecessor_done(const Work& work, const Delivery& delivery) const;
     bool predecessor_is_terminal(const Work& work, const Delivery& delivery) const;

@@ -182,8 +182,8 @@ void Machine::end_part(const RunState& run, const RunState::Part& part,
     delivery.state = Delivery::State::ready;
     --work.running;
     work.inline_running -= is_inline(run) ? 1U : 0U;
-    if (run.lane != 0) {
-        --work.partition->lanes.at(run.lane).running;
+    if (run.in_lane != nullptr) {
+        --run.in_lane->running;
     }
     if (work.solo_epoch != 0) {
         work.solo_epoch = 0;
@@ -195,7 +195,7 @@ void Machine::end_part(const RunState& run, const RunState::Part& part,
         release(work, delivery);
     }
     if (work.settle == Work::Settle::clean) {
-        advance(work, chain);
+        advance_after_run(work, chain);
     }
 }
 

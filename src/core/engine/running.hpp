@@ -52,6 +52,8 @@ struct RunState {
     PartitionId partition = 0;
     /// 0: no lane.
     std::uint64_t lane = 0;
+    /// Null: no lane. It is not forgotten while this runs; a ghost must not look at it.
+    Lane* in_lane = nullptr;
     std::vector<Part> parts{};
     /// Of the first part, for people.
     Uuid message{};

@@ -191,7 +191,7 @@ void Machine::go_on(Work& work) {
         } else if (!chain_is_open(work, chain)) {
             detach(work, chain);
         } else {
-            advance(work, chain);
+            advance_after_run(work, chain);
         }
     }
     if (is_far(row_due(work), work.sequence) && is_evictable(work)) {

@@ -256,7 +256,8 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
         work.inline_running += options.calls == Calls::inline_single ? 1U : 0U;
         if (work.lane_hash != 0) {
             run.lane = lane_key(work.lane_hash, delivery.chain);
-            ++partition.lanes.at(run.lane).running;
+            run.in_lane = &partition.lanes.at(run.lane);
+            ++run.in_lane->running;
         }
         run.parts.push_back({&work, item.delivery, work.message->id});
         command.items.push_back(
