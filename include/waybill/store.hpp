@@ -120,7 +120,8 @@ public:
     /// Applies the items of partitions whose token matches, all in one commit.
     virtual SettleReply settle(const SettleBatch& batch) = 0;
 
-    /// The store calls this, from any thread, when there may be something new. Hints may be lost.
+    /// The store calls this, from any thread, when there may be something new that was not appended
+    /// through this very connection: who appends hands over. Hints may be lost.
     virtual void on_wake(std::function<void()> wake) = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -189,6 +190,8 @@ struct ReadRequest {
     Kind kind = Kind::increment;
     std::vector<PartitionId> partitions{};
     Position position{};
+    /// increment: the asker has all rows up to here; only of a store that said `complete_through`.
+    Sequence known_through = 0;
     PartitionId partition = 0;
     Sequence after = 0;
     /// due: with `after` the place to go on from: rows with (due, sequence) > (due_from, after).
@@ -205,6 +208,9 @@ struct ReadPage {
     std::vector<Entry> entries{};
     /// increment: where the next one goes on.
     Position position{};
+    /// increment: all rows up to here have been returned or are gone, and no other will ever appear
+    /// among them. Nothing: the store cannot say, because its sequence is not its order of commit.
+    std::optional<Sequence> complete_through{};
     /// The page was full (rows or bytes): ask again at once.
     bool more = false;
     /// increment: unanswered commands for `partitions`.

@@ -20,9 +20,13 @@ public:
         }
     }
 
-    void call_all() {
+    void call_all() { call_others(nullptr); }
+    /// All but this one, which knows.
+    void call_others(const void* except) {
         const std::lock_guard lock{mutex_};
-        for (const auto& [connection, wake] : callbacks_) wake();
+        for (const auto& [connection, wake] : callbacks_) {
+            if (connection != except) wake();
+        }
     }
 
 private:

@@ -186,25 +186,44 @@ TEST_F(EngineTest, AFailureInsideABatchKeepsTheLaneInOrder) {
     EXPECT_EQ(engine.count(Event::Kind::released), 2U);
 }
 
-TEST_F(EngineTest, AMessageWithALaneIsNotStartedFromTheHandOver) {
+TEST_F(EngineTest, AHandOverThatFollowsOnWhatIsKnownIsNotReadAgain) {
     Stepper& engine = run(a_box("orders", {}, {"a"}));
-    const std::uint64_t reads = engine.engine().reads_issued();
+    const std::uint64_t reads = engine.reads();
 
-    engine.append({message("1", "L")}, true);
+    engine.append({message("1", "L"), message("2", "L"), message("3")}, true);
 
-    EXPECT_GT(engine.engine().reads_issued(), reads);
-    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
+    EXPECT_EQ(engine.reads(), reads);
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:3", "a:2"}));
+    engine.run_for(5s);
+    EXPECT_EQ(engine.starts().size(), 3U);
 }
 
-TEST_F(EngineTest, AMessageWithoutALaneStartsFromTheHandOver) {
+TEST_F(EngineTest, AMessageWithALaneWaitsForWhatOthersAppendedBeforeIt) {
     Stepper& engine = run(a_box("orders", {}, {"a"}));
-    const std::uint64_t reads = engine.engine().reads_issued();
+    SeededRandom random{7};
+    Message others = message("1", "L");
+    others.id = uuid7(clock.wall(), random);
+    store->append(
+        std::vector<Append>{{.message = std::make_shared<const Message>(std::move(others))}});
 
-    engine.append({message("1")}, true);
+    engine.append({message("2", "L")}, true);
 
-    EXPECT_EQ(engine.engine().reads_issued(), reads);
-    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
-    engine.run_for(5s);
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2"}));
+}
+
+TEST_F(EngineTest, AHandOverThatComesAfterTheReadThatBroughtItIsIgnored) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    auto late = std::make_shared<Message>(message("1", "L"));
+    SeededRandom random{7};
+    late->id = uuid7(clock.wall(), random);
+    const AppendResult result = engine.append({*late}).front();
+    ASSERT_EQ(engine.starts(), (Starts{"a:1"}));
+
+    engine.engine().on_appended(
+        clock.now(), std::vector<engine::HandOver>{{late, result.sequence, result.partition,
+                                                    engine.engine().overtaking_reads()}});
+    engine.settle_down();
+
     EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
 }
 

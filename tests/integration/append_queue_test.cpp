@@ -168,7 +168,7 @@ TEST_F(AppendQueueTest, ALostAnswerIsUnknownAndNothingIsHandedOver) {
 TEST_F(AppendQueueTest, FreshMessagesAreHandedOverWithTheReadsKnownBefore) {
     AppendQueue queue{store, {}};
     const auto mailbox = std::make_shared<Mailbox>(2);
-    mailbox->reads_issued = 5;
+    mailbox->overtaking_reads = 5;
     queue.hand_over_to(mailbox);
 
     queue.append({item("a", "key")});

@@ -15,6 +15,8 @@ enum class Mutation : std::uint8_t {
     page_without_s2,
     snapshot_in_writing_transaction,
     cursor_by_sequence,
+    complete_through_out_of_order,
+    complete_through_too_far,
     read_uncommitted,
     row_id_reuse,
     due_read_skips_ties,

@@ -237,6 +237,7 @@ Plan draw_plan(std::uint64_t seed) {
                       .skip = rate(dice, 0.4, 0.05, 1.0),
                       .pause = rate(dice, 0.2, 0.02, 0.1)};
     plan.engine = draw_engine(dice);
+    plan.is_in_order = seed % 4 == 3;
     if (plan.is_rolling) retire_targets(seed, plan);
     Dice sharp{seed, 9};
     sharpen(sharp, plan);

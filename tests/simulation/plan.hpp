@@ -81,6 +81,9 @@ struct Plan {
     bool has_guest = false;
     /// Instances begin with the old version and are upgraded at some time.
     bool is_rolling = false;
+    /// One writer at a time: the sequence is the order of commit, and the store says how far it is
+    /// complete.
+    bool is_in_order = false;
     std::uint32_t messages = 100;
     std::uint32_t body_bytes_max = 200;
     Duration publish_for{};

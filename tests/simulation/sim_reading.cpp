@@ -62,6 +62,7 @@ ReadPage SimStore::increment(const ReadRequest& request, std::int32_t instance) 
     for (auto at = db_.by_stamp.lower_bound({place.s1.xmin(), 0}); at != db_.by_stamp.end(); ++at) {
         const auto& [stamp, sequence] = at->first;
         if (place.s1.sees(stamp) || !place.s2->sees(stamp) || sequence <= place.after) continue;
+        if (sequence <= request.known_through) continue;
         const OpenRow* row = db_.find_open(at->second, sequence);
         if (has(request.partitions, at->second) && !row->entry.parked) fresh[sequence] = row;
     }
@@ -79,6 +80,10 @@ ReadPage SimStore::increment(const ReadRequest& request, std::int32_t instance) 
         place.after = sequence;
     }
     page.more = filler.is_full();
+    if ((is_in_order_ || is(Mutation::complete_through_out_of_order)) && !page.entries.empty()) {
+        page.complete_through = page.entries.back().sequence;
+        if (is(Mutation::complete_through_too_far)) ++*page.complete_through;
+    }
     const Sequence greatest = is(Mutation::cursor_by_sequence) ? place.after : 0;
     if (!page.more) place = {.s1 = *place.s2, .after = greatest};
     page.position = encode(place);

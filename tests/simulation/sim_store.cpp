@@ -30,6 +30,12 @@ Sequence SimStore::draw_sequence() {
     return sequence;
 }
 
+bool SimStore::must_wait_to_write(const Transaction* own) const {
+    return is_in_order_ && std::ranges::any_of(transactions_, [&](const auto& other) {
+               return &other.second != own && !other.second.rows.empty();
+           });
+}
+
 std::string SimStore::dedup_name(const Append& item) const {
     const std::string& scope =
         is(Mutation::dedup_without_scope) ? item.message->box : item.dedup_scope;
@@ -54,6 +60,7 @@ std::optional<AppendResult> SimStore::append(TxId tx, const Append& item) {
     const auto found = transactions_.find(tx);
     if (found == transactions_.end()) return std::nullopt;
     Transaction& transaction = found->second;
+    if (must_wait_to_write(&transaction)) return std::nullopt;
     if (!item.message->dedup_key.empty()) {
         const std::string name = dedup_name(item);
         bool is_held = false;
@@ -152,7 +159,7 @@ bool SimStore::forget_target(const std::string& box, const std::string& key) {
 
 bool SimStore::requeue(const Uuid& message, const std::string& target) {
     const auto found = db_.dead.find({message, target});
-    if (found == db_.dead.end()) return false;
+    if (found == db_.dead.end() || must_wait_to_write(nullptr)) return false;
     const DeadLetter letter = found->second;
     const MessagePtr body = db_.messages.at(message);
     const PartitionId partition = db_.partition_of(*body);

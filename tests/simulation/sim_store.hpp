@@ -51,7 +51,8 @@ class SimStore {
 public:
     using TxId = std::uint64_t;
 
-    SimStore(Witness& witness, Mutation mutation) : witness_(witness), mutation_(mutation) {}
+    SimStore(Witness& witness, Mutation mutation, bool is_in_order)
+        : witness_(witness), mutation_(mutation), is_in_order_(is_in_order) {}
 
     const Database& db() const { return db_; }
     std::string generation() const { return "g" + std::to_string(timeline_); }
@@ -138,6 +139,8 @@ private:
     std::string dedup_name(const Append& item) const;
     const DedupRow* find_key(const Transaction& own, const std::string& name, bool& is_held) const;
     Sequence draw_sequence();
+    /// In order: from its first sequence to its commit a transaction keeps all others from theirs.
+    bool must_wait_to_write(const Transaction* own) const;
     void commit_row(OpenRow row);
     void leave(Command command);
     PartitionState describe(const PartitionRow& row) const;
@@ -152,6 +155,7 @@ private:
 
     Witness& witness_;
     Mutation mutation_;
+    const bool is_in_order_;
     Database db_{};
     Database standby_{};
     std::uint32_t timeline_ = 1;

@@ -16,7 +16,7 @@ World::World(std::uint64_t seed, Mutation mutation, bool trace)
       mutation_(mutation),
       history_(trace),
       checker_(plan_, history_, mutation),
-      store_(checker_, mutation),
+      store_(checker_, mutation, plan_.is_in_order),
       dice_(seed, 2),
       order_(seed, 3) {
     checker_.watch(store_);

@@ -99,7 +99,7 @@ void World::publish_directly(Publication publication) {
     Fate fate = draw_fate(nullptr);
     if (dice_.chance(0.3)) fate.back += dice_.skewed(milliseconds{0}, milliseconds{100});
     if (dice_.chance(0.3)) fate.hold += dice_.skewed(milliseconds{0}, milliseconds{100});
-    const std::uint64_t reads = through.engine->reads_issued();
+    const std::uint64_t reads = through.engine->overtaking_reads();
     auto shared = std::make_shared<Publication>(std::move(publication));
     after(fate.out, [this, shared, number = through.number, life = through.life, reads, fate] {
         arrive_append(shared, number, life, reads, fate);

@@ -57,6 +57,7 @@ void Stepper::call_store(const engine::ChannelCall& call) {
             store_.give(give->partitions);
             reply = engine::Given{};
         } else if (const auto* request = std::get_if<ReadRequest>(&call)) {
+            ++reads_;
             reply = store_.read(*request);
         } else {
             reply = store_.settle(std::get<SettleBatch>(call));
@@ -110,7 +111,7 @@ std::vector<AppendResult> Stepper::append(std::vector<Message> messages, bool ha
         }
         batch.push_back({.message = std::make_shared<Message>(std::move(message))});
     }
-    const std::uint64_t reads_before = engine_->reads_issued();
+    const std::uint64_t reads_before = engine_->overtaking_reads();
     std::vector<AppendResult> results = store_.append(batch);
     std::vector<engine::HandOver> handed;
     for (std::size_t i = 0; i < batch.size() && hand_over; ++i) {

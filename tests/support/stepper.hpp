@@ -57,6 +57,7 @@ public:
     const std::vector<engine::Run>& held() const { return held_; }
     /// Sizes of the calls made, in order.
     const std::vector<std::size_t>& batches() const { return batches_; }
+    std::uint64_t reads() const { return reads_; }
 
 private:
     void call_store(const engine::ChannelCall& call);
@@ -70,6 +71,7 @@ private:
     std::unique_ptr<engine::Engine> engine_;
     std::vector<std::string> starts_{};
     std::vector<std::size_t> batches_{};
+    std::uint64_t reads_ = 0;
     std::vector<engine::Run> held_{};
     std::map<Event::Kind, std::uint64_t> counts_{};
     std::vector<engine::Run> to_run_{};

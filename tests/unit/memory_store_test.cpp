@@ -23,24 +23,28 @@ protected:
     std::unique_ptr<MemoryStore> store_ = open(clock_);
 };
 
-TEST_F(MemoryStoreTest, AnAppendWakesEveryConnectionThatListensAtOnce) {
+TEST_F(MemoryStoreTest, AnAppendWakesEveryOtherConnectionAtOnce) {
     const auto first = store_->connect();
     const auto second = store_->connect();
     int woken_first = 0;
     int woken_second = 0;
     first->on_wake([&] { ++woken_first; });
     second->on_wake([&] { ++woken_second; });
+    int woken_self = 0;
+    store_->on_wake([&] { ++woken_self; });
 
     append(1);
 
     EXPECT_EQ(woken_first, 1);
     EXPECT_EQ(woken_second, 1);
+    EXPECT_EQ(woken_self, 0);
 }
 
 TEST_F(MemoryStoreTest, ADuplicateWakesNobody) {
     append(1, "k");
     int woken = 0;
-    store_->on_wake([&] { ++woken; });
+    const auto other = store_->connect();
+    other->on_wake([&] { ++woken; });
 
     append(2, "k");
 

@@ -89,8 +89,8 @@ bool Engine::is_idle() const {
 bool Engine::is_stopped() const {
     return machine_->is_stopped();
 }
-std::uint64_t Engine::reads_issued() const {
-    return machine_->reads_issued();
+std::uint64_t Engine::overtaking_reads() const {
+    return machine_->overtaking_reads();
 }
 Status Engine::status() const {
     return machine_->status();

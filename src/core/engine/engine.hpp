@@ -135,8 +135,8 @@ struct HandOver {
     MessagePtr message{};
     Sequence sequence = 0;
     PartitionId partition = 0;
-    /// reads_issued() before the append was sent: if a read went out or was answered since, it may
-    /// have brought the message already, and the hand-over is ignored.
+    /// overtaking_reads() before the append was sent: if another went out or was answered since, it
+    /// may have brought the message already, and the hand-over is ignored.
     std::uint64_t reads_before = 0;
 };
 
@@ -192,8 +192,8 @@ public:
     /// Nothing runs, nothing waits to be settled, nothing known is due: for run-once hosts and tests.
     bool is_idle() const;
     bool is_stopped() const;
-    /// Changes whenever a read is sent or answered.
-    std::uint64_t reads_issued() const;
+    /// Changes whenever a read is sent or answered that can bring a message before its hand-over.
+    std::uint64_t overtaking_reads() const;
     Status status() const;
     const Uuid& incarnation() const;
 

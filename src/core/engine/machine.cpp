@@ -95,7 +95,7 @@ void Machine::on_channel(LocalTime now, ChannelReply reply) {
     } else if (const auto* taken = std::get_if<std::vector<Taken>>(&reply)) {
         on_taken(*taken);
     } else if (auto* page = std::get_if<ReadPage>(&reply)) {
-        ++reads_issued_;  // what it brought may be finished before a hand-over of it arrives
+        note_read(std::get<ReadRequest>(call));
         if (read_is_void_) {
             row_read_ = reconcile_read_ = false;  // asked of a timeline that is gone
             return turn(now);
@@ -107,29 +107,48 @@ void Machine::on_channel(LocalTime now, ChannelReply reply) {
     turn(now);
 }
 
-/// A body cache and a wake-up: what has a lane waits for the increment that returns it, because
-/// another instance may have appended before it.
+/// A body cache and a wake-up. What has a lane needs to know that nobody else appended before it:
+/// either because it follows directly on what is known, or from the increment that returns it.
 void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
     now_ = now;
     for (const HandOver& handed : messages) {
-        Partition* partition = find_partition(handed.partition);
-        if (partition == nullptr) {
-            continue;
+        if (known_through_ && handed.sequence <= *known_through_) {
+            continue;  // a read has brought it
         }
-        const bool laned = boxes_[partition->box]->box->options.lanes != Lanes::none &&
-                           !handed.message->lane.empty();
-        if (laned || handed.reads_before != reads_issued_ || position_.empty() ||
-            !handed.message->collapse_key.empty()) {
+        if (handed.reads_before != overtaking_reads_ || position_.empty()) {
             increment_wanted_ = true;
             continue;
         }
-        Entry entry{.partition = handed.partition,
-                    .sequence = handed.sequence,
-                    .message = handed.message,
-                    .due = handed.message->not_before};
-        load(*partition, entry, Via::hand_over);
+        const bool follows = known_through_ && handed.sequence == *known_through_ + 1;
+        const bool is_all = take_handed(handed, follows ? Via::increment : Via::hand_over);
+        if (follows && is_all) {
+            known_through_ = handed.sequence;
+        } else {
+            increment_wanted_ = increment_wanted_ || !is_all || known_through_;
+        }
     }
     turn(now);
+}
+
+/// True: nothing of it has to be read any more.
+bool Machine::take_handed(const HandOver& handed, Via via) {
+    Partition* partition = find_partition(handed.partition);
+    if (partition == nullptr) {
+        return true;  // not ours; if it becomes so, it is scanned
+    }
+    const bool has_order = !handed.message->collapse_key.empty() ||
+                           (boxes_[partition->box]->box->options.lanes != Lanes::none &&
+                            !handed.message->lane.empty());
+    if (has_order && via == Via::hand_over) {
+        return false;
+    }
+    Entry entry{.partition = handed.partition,
+                .sequence = handed.sequence,
+                .message = handed.message,
+                .due = handed.message->not_before};
+    load(*partition, entry, via);
+    // A scan that is on its way may not have seen it, and would pass it by.
+    return is_caught_up(*partition);
 }
 
 /// Everything that time or an event made possible, in the order in which one thing enables the next.
@@ -198,8 +217,8 @@ void Machine::next_channel_call() {
 void Machine::send(ChannelCall call) {
     WAYBILL_ASSERT(!outstanding_ && !commands_.channel);
     settled_last_ = std::holds_alternative<SettleBatch>(call);
-    if (std::holds_alternative<ReadRequest>(call)) {
-        ++reads_issued_;
+    if (const auto* read = std::get_if<ReadRequest>(&call)) {
+        note_read(*read);
         read_is_void_ = false;
         read_epochs_.clear();
         for (const auto& [id, partition] : owned_) {

@@ -41,7 +41,7 @@ public:
     LocalTime next_tick() const;
     bool is_idle() const;
     bool is_stopped() const { return stopped_; }
-    std::uint64_t reads_issued() const { return reads_issued_; }
+    std::uint64_t overtaking_reads() const { return overtaking_reads_; }
     Status status() const;
     const Uuid& incarnation() const { return self_; }
 
@@ -50,6 +50,7 @@ private:
 
     // machine.cpp: the loop
     void turn(LocalTime now);
+    bool take_handed(const HandOver& handed, Via via);
     void next_channel_call();
     void send(ChannelCall call);
     void on_channel_failure(const ChannelCall& call, const Failure& failure);
@@ -85,6 +86,8 @@ private:
 
     // reading.cpp
     std::optional<ReadRequest> next_read();
+    void note_read(const ReadRequest& request);
+    bool is_caught_up(const Partition& partition) const;
     bool read_increment(ReadRequest& request);
     bool read_lanes(ReadRequest& request);
     bool read_due(ReadRequest& request);
@@ -297,6 +300,9 @@ private:
     Duration poll_pause_{};
     std::uint32_t read_turn_ = 0;
     std::uint64_t reads_issued_ = 0;
+    /// All rows up to here have been loaded, or are not ours. Nothing: the store cannot say.
+    std::optional<Sequence> known_through_{};
+    std::uint64_t overtaking_reads_ = 0;
     /// The read that began the increment we are in the middle of; 0: none.
     std::uint64_t increment_began_ = 0;
     /// Works that wait for the next complete increment.

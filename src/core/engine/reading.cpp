@@ -38,6 +38,26 @@ std::optional<ReadRequest> Machine::next_read() {
     return std::nullopt;
 }
 
+/// It goes out, or its answer has come. What it brings may be finished before a hand-over of it
+/// arrives; only of an increment of a store in order one can see that by the sequence.
+void Machine::note_read(const ReadRequest& request) {
+    ++reads_issued_;
+    if (request.kind != Kind::increment || request.position.empty() || !known_through_) {
+        ++overtaking_reads_;
+    }
+}
+
+/// No chain of ours waits for a scan.
+bool Machine::is_caught_up(const Partition& partition) const {
+    const Routes& routes = boxes_[partition.box]->routes;
+    for (std::uint32_t chain = 0; chain < partition.cursors.size(); ++chain) {
+        if (partition.cursors[chain] != tail && routes.chain_is_local(chain)) {
+            return false;
+        }
+    }
+    return partition.scanned;
+}
+
 bool Machine::read_increment(ReadRequest& request) {
     if (!increment_wanted_ && now_ < poll_at_) {
         return false;
@@ -45,6 +65,7 @@ bool Machine::read_increment(ReadRequest& request) {
     increment_wanted_ = false;
     request.kind = Kind::increment;
     request.position = position_;
+    request.known_through = known_through_.value_or(0);
     for (const auto& [id, partition] : owned_) {
         request.partitions.push_back(id);
     }
@@ -160,6 +181,7 @@ void Machine::on_page(const ReadRequest& request, ReadPage page) {
 void Machine::read_everything_again() {
     emit({.kind = Event::Kind::rescan, .text = "the reader reconnected"});
     position_.clear();
+    known_through_.reset();
     increment_began_ = 0;
     increment_wanted_ = true;
     for (LaneRead& read : lanes_asked_) {
@@ -177,6 +199,7 @@ void Machine::read_everything_again() {
 void Machine::on_increment(ReadPage& page) {
     const bool first = position_.empty();
     position_ = std::move(page.position);
+    known_through_ = std::max(known_through_, page.complete_through);  // nothing is the least
     for (Entry& entry : page.entries) {
         if (Partition* partition = current(entry.partition)) {
             load(*partition, entry, Via::increment);

@@ -190,7 +190,7 @@ AppendQueue::Round AppendQueue::next_round() {
 void AppendQueue::carry_out(Round& round, const std::shared_ptr<Mailbox>& mailbox) {
     // Before the append is sent: what a later read may have brought is not handed over.
     const std::uint64_t reads_before =
-        mailbox ? mailbox->reads_issued.load(std::memory_order_acquire) : 0;
+        mailbox ? mailbox->overtaking_reads.load(std::memory_order_acquire) : 0;
     const LocalTime patient_until = later(system_clock().now(), limits_.patience);
     if (round.size() == 1) {
         carry_out_alone(*round.front(), patient_until);
@@ -253,16 +253,19 @@ std::vector<AppendResult> AppendQueue::store(std::span<const Append> items,
 
 void AppendQueue::hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before) {
     std::vector<engine::HandOver> fresh;
+    bool is_unknown = false;
     for (const Ticket* ticket : round) {
         if (ticket->error) continue;
         for (std::size_t i = 0; i < ticket->items.size(); ++i) {
             const AppendResult& result = ticket->results[i];
+            is_unknown = is_unknown || result.status == AppendResult::Status::unknown;
             if (result.status != AppendResult::Status::fresh) continue;
             fresh.push_back(
                 {ticket->items[i].message, result.sequence, result.partition, reads_before});
         }
     }
     if (!fresh.empty()) mailbox.append(std::move(fresh));
+    if (is_unknown) mailbox.wake();  // a read finds out
 }
 
 }  // namespace waybill::runtime

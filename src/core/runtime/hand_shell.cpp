@@ -114,7 +114,7 @@ void HandShell::carry_out(engine::Commands& commands) {
         engine_.on_beat(now(), std::move(answer));
     }
     if (commands.channel) {
-        mailbox_->reads_issued.store(engine_.reads_issued(), std::memory_order_release);
+        mailbox_->overtaking_reads.store(engine_.overtaking_reads(), std::memory_order_release);
         engine::ChannelReply reply = call_channel(store_, *commands.channel);
         engine_.on_channel(now(), std::move(reply));
     }

@@ -72,9 +72,9 @@ public:
     /// Nobody will take letters any more: answers those who wait, now and later.
     void close();
 
-    /// Engine::reads_issued(), published before a read goes out. An append that saw the same number
+    /// Engine::overtaking_reads(), published before a read goes out. An append that saw the same number
     /// before and after its commit cannot have been read in between.
-    std::atomic<std::uint64_t> reads_issued{0};
+    std::atomic<std::uint64_t> overtaking_reads{0};
 
     /// Waits for the first letter, at most until `until`. `letters` is reused and emptied.
     void take(Letters& letters, LocalTime until, Clock& clock);

@@ -96,7 +96,7 @@ void ThreadShell::act(LocalTime now) {
          commands = engine_.take_commands()) {
         if (commands.beat) beat_thread_->post(std::move(*commands.beat));
         if (commands.channel) {
-            mailbox_->reads_issued.store(engine_.reads_issued(), std::memory_order_release);
+            mailbox_->overtaking_reads.store(engine_.overtaking_reads(), std::memory_order_release);
             channel_thread_->post(std::move(*commands.channel));
         }
         if (!commands.runs.empty()) start_runs(commands.runs, now);

@@ -88,11 +88,12 @@ void read_increment(Tables& tables, const ReadRequest& request, ReadPage& page) 
     for (const Partition* partition : partitions) {
         for (const auto& [id, command] : partition->commands) page.commands.push_back(command);
     }
+    page.complete_through = tables.last_sequence;
     page.position = encode(tables.last_sequence);
     if (request.position.empty()) return;
 
     Merge<OpenWork::Rows::const_iterator> rows;
-    const Sequence seen = decode(request.position);
+    const Sequence seen = std::max(decode(request.position), request.known_through);
     for (const Partition* partition : partitions) {
         const OpenWork::Rows& ready = partition->work.ready();
         rows.add(ready.upper_bound(seen), ready.end());
@@ -100,6 +101,7 @@ void read_increment(Tables& tables, const ReadRequest& request, ReadPage& page) 
     PageFiller filler{request, page};
     for (; !rows.empty(); rows.pop()) {
         if (filler.add(rows.front().second.entry)) continue;
+        page.complete_through = page.entries.back().sequence;
         page.position = encode(page.entries.back().sequence);
         return;
     }

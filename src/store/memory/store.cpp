@@ -49,7 +49,9 @@ public:
         auto results = shared_->transact(
             [&](Tables& t, StoreTime now) { return memory::append(t, now, batch); });
         using enum AppendResult::Status;
-        if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) wake();
+        if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) {
+            shared_->wakes.call_others(this);
+        }
         return results;
     }
     void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) override {

@@ -178,11 +178,15 @@ void read_commands(Database& db, std::span<const PartitionId> partitions, ReadPa
 }
 
 void read_increment(Source& source, const ReadRequest& request, ReadPage& page) {
-    page.position = encode(last_sequence(source.session.db));
+    Sequence complete = last_sequence(source.session.db);
     read_commands(source.session.db, request.partitions, page);
-    if (request.position.empty()) return;
-    fill(source, request.partitions, request, {StoreTime{}, decode(request.position)}, page);
-    if (page.more) page.position = encode(page.entries.back().sequence);
+    if (!request.position.empty()) {
+        const Sequence seen = std::max(decode(request.position), request.known_through);
+        fill(source, request.partitions, request, {StoreTime{}, seen}, page);
+        if (page.more) complete = page.entries.back().sequence;
+    }
+    page.complete_through = complete;
+    page.position = encode(complete);
 }
 
 void read_lanes(Source& source, const ReadRequest& request, ReadPage& page) {

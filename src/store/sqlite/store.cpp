@@ -67,7 +67,9 @@ public:
         // Where nobody beats, nobody reads.
         if (shared_->instances.any()) shared_->recent.add(batch, results);
         using enum AppendResult::Status;
-        if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) wake();
+        if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) {
+            shared_->wakes.call_others(this);
+        }
         return results;
     }
     void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) override {

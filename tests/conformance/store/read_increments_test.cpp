@@ -29,6 +29,26 @@ TEST_P(StoreConformance, AnIncrementBringsWhatWasAppendedSinceTheLastOne) {
     EXPECT_THAT(host.increment(), IsEmpty());
 }
 
+TEST_P(StoreConformance, AStoreThatSaysHowFarItIsCompleteNeverShowsMoreBelowThat) {
+    declare_box();
+    Host host = owner();
+    const ReadPage first = host.read({.partitions = host.partitions()});
+    if (!first.complete_through) GTEST_SKIP() << "its sequence is not its order of commit";
+    const Sequence first_row = append(order(1)).sequence;
+    const Sequence second_row = append(order(2)).sequence;
+    EXPECT_LT(*first.complete_through, first_row);
+
+    ReadRequest request{.partitions = host.partitions(), .position = first.position};
+    request.rows_max = 1;
+    const ReadPage page = host.read(request);
+    EXPECT_EQ(page.complete_through, first_row);
+
+    request.known_through = second_row;
+    const ReadPage nothing_new = host.read(request);
+    EXPECT_THAT(nothing_new.entries, IsEmpty());
+    EXPECT_EQ(nothing_new.complete_through, second_row);
+}
+
 TEST_P(StoreConformance, NothingIsMissingBetweenAPositionAndALaterScan) {
     declare_box();
     append(order(1));
