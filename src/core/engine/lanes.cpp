@@ -121,8 +121,8 @@ bool Machine::wants_more(const Partition& partition, const Lane& lane) const {
     if (front.sequence >= lane.skipped_from) {
         return true;
     }
-    const bool stuck = boxes_[partition.box]->box->options.lanes == Lanes::strict &&
-                       row_due(front) > store_now();
+    const bool stuck =
+        boxes_[partition.box]->box->options.lanes == Lanes::strict && row_due(front) > store_now();
     return !stuck && lane.queue.size() <= config_.options.lane_rows / 4;
 }
 
@@ -230,9 +230,8 @@ void Machine::advance(Work& work, std::uint32_t chain) {
 /// It has run and is not done. Somebody may have come in before it meanwhile: then the turn is theirs.
 void Machine::advance_after_run(Work& work, std::uint32_t chain) {
     advance(work, chain);
-    const Lane* lane = work.lane_hash == 0
-                           ? nullptr
-                           : work.partition->lanes.find(lane_key(work.lane_hash, chain));
+    const Lane* lane =
+        work.lane_hash == 0 ? nullptr : work.partition->lanes.find(lane_key(work.lane_hash, chain));
     if (lane != nullptr && !lane->queue.empty() && lane->running == 0 &&
         lane->queue.front()->sequence < work.sequence) {
         advance(*lane->queue.front(), chain);
