@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -331,6 +334,18 @@ TEST(Config, SecretsComeFromFilesAndCommandsWithoutTheirLineEnd) {
     const Config config = load_config(text, "waybill.toml", environment()).config;
 
     EXPECT_THAT(config.sources[0].secrets, ElementsAre("from-a-file", "from-a-command"));
+}
+
+TEST(Config, ACommandForASecretDoesNotInheritTheServersSockets) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_GT(socket, STDERR_FILENO);
+    const std::string number = std::to_string(socket);
+
+    const FoundSecret found = find_secret(
+        "cmd:test -e /proc/$$/fd/" + number + " && echo open || echo closed", environment());
+
+    ::close(socket);
+    EXPECT_EQ(found.value, "closed");
 }
 
 TEST(Config, ASecretInTheFileIsAWarningAndIsNeverShown) {

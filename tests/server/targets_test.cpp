@@ -1,9 +1,12 @@
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -152,6 +155,32 @@ TEST(CommandTarget, AProgramHasEndedWhenItEndsWhateverItLeavesRunning) {
     std::ifstream{folder.file("left")} >> left;
     ASSERT_GT(left, 1);
     ::kill(left, SIGKILL);
+}
+
+TEST(CommandTarget, ADaemonItLeavesBehindKeepsNeitherThePortNorTheClientsOpen) {
+    ::signal(SIGPIPE, SIG_IGN);
+    TemporaryFolder folder;
+    server::TargetConfig target;
+    target.command = {"/bin/sh", "-c",
+                      "sleep 1000 & echo $! > " + folder.file("left") + "; exit 65"};
+    ServerUnderTest server{with_target(target)};
+    HttpClient client{server.port()};
+
+    ASSERT_EQ(client.ask(push("d-1"))->status, 202);
+    ASSERT_TRUE(server.eventually("/v1/dead", "exit code 65"));
+
+    pid_t left = 0;
+    std::ifstream{folder.file("left")} >> left;
+    ASSERT_GT(left, 1);
+    std::vector<std::string> open;
+    for (const auto& entry :
+         std::filesystem::directory_iterator{"/proc/" + std::to_string(left) + "/fd"}) {
+        if (std::stoi(entry.path().filename()) > STDERR_FILENO) {
+            open.push_back(std::filesystem::read_symlink(entry.path()));
+        }
+    }
+    ::kill(left, SIGKILL);
+    EXPECT_THAT(open, testing::IsEmpty());
 }
 
 TEST(CommandTarget, AProgramThatDoesNotExistOrDoesNotReadHarmsNobody) {

@@ -49,6 +49,8 @@ public:
         posix_spawn_file_actions_t files;
         ::posix_spawn_file_actions_init(&files);
         ::posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+        // At a reload there are a listening socket and clients, which it has no business with.
+        ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
         posix_spawnattr_t how;
         ::posix_spawnattr_init(&how);
         // What a server blocks and ignores is no business of its children.

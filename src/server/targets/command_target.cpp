@@ -110,6 +110,8 @@ pid_t spawn(std::vector<std::string> command, std::vector<std::string> variables
     ::posix_spawnattr_init(&attributes);
     ::posix_spawn_file_actions_adddup2(&actions, input.read_end(), STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, errors.write_end(), STDERR_FILENO);
+    // What it leaves running would otherwise hold the port and the connections of our clients.
+    ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     ::posix_spawnattr_setflags(
         &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     ::posix_spawnattr_setpgroup(&attributes, 0);
