@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "server/config/units.hpp"
 #include "support/temporary_folder.hpp"

@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "server/fixture.hpp"
 #include "server/targets/command_target.hpp"
