@@ -74,13 +74,17 @@ void reload(server::Server& server, const Arguments& arguments, const Globals& g
     }
 }
 
-int serve(const Arguments& arguments, const Globals& globals) {
+int serve(const Arguments& arguments, const Globals& asked) {
+    // The file of the start is the file of every reload: one that is gone is a mistake, not a wish
+    // for the defaults.
+    Globals globals = asked;
+    globals.config_file = config_file(asked);
     const sigset_t signals = block_signals();
     Log log{globals.log_level, globals.log_format, system_clock()};
     if (Problems broken = providers::self_test(); !broken.empty()) {
         throw ConfigError{std::move(broken)};
     }
-    const bool is_demo = config_file(globals).empty();
+    const bool is_demo = globals.config_file.empty();
     server::LoadedConfig loaded = load(globals);
     auto store = open_for_command(loaded.config,
                                   "stop that one first, or use another store: --store sqlite:PATH");

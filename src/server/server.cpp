@@ -253,6 +253,12 @@ std::string Server::url() const {
 
 void Server::reload(const Config& config) {
     Parts& parts = *parts_;
+    if (config.sources.empty() && !parts.config.sources.empty()) {
+        // More likely a file that is being written than somebody who wants no webhooks any more.
+        throw ConfigError{{"there are no sources in it, and there were " +
+                           std::to_string(parts.config.sources.size()) +
+                           "; restart the server if it shall go on without any"}};
+    }
     auto fresh = std::make_unique<Generation>(config, *parts.store, parts.out, parts.log);
     fresh->start();
     std::unique_ptr<Generation> old;

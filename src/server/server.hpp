@@ -29,7 +29,8 @@ public:
     std::string url() const;
 
     /// Sources, targets, boxes, secrets and limits of a new configuration take over; what needs a
-    /// restart is named in the log. Throws ConfigError, and then nothing has changed.
+    /// restart is named in the log. Throws ConfigError, also where no source would be left, and then
+    /// nothing has changed.
     void reload(const Config& config);
     /// Answers what was read, ends what runs, gives back the rest.
     void stop();

@@ -1,6 +1,7 @@
 /// The program as its users run it.
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -86,6 +87,29 @@ TEST_F(Program, SighupReloadsAndABrokenFileLeavesTheOldOneInForce) {
     server.signal(SIGHUP);
 
     EXPECT_EQ(status("/webhooks/two"), 400);
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+TEST_F(Program, AReloadOfAFileThatIsGoneOrEmptyKeepsTheSources) {
+    write("secret", "a secret of some length");
+    write("waybill.toml",
+          "[sources.one]\nprovider = 'generic'\nsecrets = ['file:secret']\n"
+          "event_type = 'json:type'\n");
+    Process server{
+        folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}, Process::Errors::to_output};
+    const std::uint16_t port = server.port();
+
+    std::filesystem::rename(folder_.file("waybill.toml"), folder_.file("elsewhere"));
+    server.signal(SIGHUP);
+    EXPECT_TRUE(server.hear_until("waybill.toml: cannot be read"));
+    EXPECT_TRUE(server.hear_until("not reloaded"));
+    write("waybill.toml", "");
+    server.signal(SIGHUP);
+    EXPECT_TRUE(server.hear_until("there are no sources in it, and there were 1"));
+    EXPECT_TRUE(server.hear_until("not reloaded"));
+
+    EXPECT_EQ(HttpClient{port}.post("/webhooks/one", "{}")->status, 400)
+        << "it is there, and wants a signature";
     EXPECT_EQ(server.end(SIGTERM), 0);
 }
 
