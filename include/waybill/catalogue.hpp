@@ -95,7 +95,8 @@ public:
     /// that died because of it. For a halted head its owner is told to run it again in its old place,
     /// and the letter stays until that is done. Refused where there is none. One answer per delivery.
     virtual std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) = 0;
-    /// Deletes dead letters.
+    /// Deletes dead letters. Refused where there is none, and while a halted lane stands at it: the
+    /// letter is what people find the lane by. Skip or resume it first.
     virtual std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) = 0;
 
     /// Leaves a command for the partition's owner (its id and partition are filled in) and returns

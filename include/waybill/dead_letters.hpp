@@ -14,7 +14,7 @@ namespace waybill {
 /// What one order over many dead letters did.
 struct BulkResult {
     std::uint64_t carried_out = 0;
-    /// Somebody else was quicker.
+    /// Somebody else was quicker, or a halted lane stands at what should be discarded.
     std::uint64_t refused = 0;
     /// Letters that match now. The one a halted lane stands at stays until its owner has resumed it.
     std::uint64_t remaining = 0;
@@ -60,7 +60,7 @@ public:
     /// filter says at least one thing.
     BulkResult requeue_matching(const Filter& filter, std::uint32_t letters_max = bulk_max) const;
 
-    /// Gone for good.
+    /// Gone for good. Refused for the letters a halted lane stands at.
     OperationResult discard(const DeliveryRef& delivery) const;
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) const;
     BulkResult discard_matching(const Filter& filter, std::uint32_t letters_max = bulk_max) const;

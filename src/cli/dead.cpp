@@ -69,6 +69,9 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const std::s
     }
     std::cout << text_of(result, "carried_out") << " done, " << text_of(result, "refused")
               << " refused, " << text_of(result, "remaining") << " remaining\n";
+    if (const std::string refusal = text_of(result, "refusal"); !refusal.empty()) {
+        std::cout << "refused: " << refusal << "\n";
+    }
     return 0;
 }
 
@@ -79,9 +82,7 @@ int operate_on_one(OperatorDesk& desk, const Arguments& arguments, const std::st
     if (arguments.has("target")) order.emplace_back("target", arguments.value("target"));
     const Value result = desk.post("/v1/dead/" + verb, order, arguments.value("operation"));
     if (result.find("carried_out")->as_uint64() == 0) {
-        throw std::runtime_error(
-            "no delivery of this message is dead" +
-            (arguments.has("target") ? " for " + arguments.value("target") : std::string{}));
+        throw std::runtime_error(text_of(result, "refusal"));
     }
     std::cout << text_of(result, "carried_out") << " dead letters " << done(verb) << "\n";
     return result.find("refused")->as_uint64() == 0 ? 0 : 1;

@@ -16,4 +16,8 @@ std::string readable(Duration duration);
 /// "name" in quotes, cleaned and cut to what fits a line.
 std::string in_quotes(std::string_view name);
 
+/// Why a store does not discard a dead letter.
+inline constexpr std::string_view lane_stands_at_it =
+    "a halted lane stands at it; skip or resume the lane first";
+
 }  // namespace waybill::detail

@@ -52,12 +52,13 @@ HttpResponse Admin::mend(const HttpRequest& request, BulkOrder order, Operation&
         const Listing listing = parse_listing(request.query());
         carry_out_matching(catalogue_, order, listing.filter, listing.rows_max, operation);
     }
-    return json_response(
-        200, Object{{"total", progress.total},
-                    {"carried_out", progress.carried_out},
-                    {"refused", progress.refused},
-                    {"remaining", operation.unfinished ? progress.total - progress.handled() : 0},
-                    {"capped", operation.unfinished}});
+    Object answer{{"total", progress.total},
+                  {"carried_out", progress.carried_out},
+                  {"refused", progress.refused},
+                  {"remaining", operation.unfinished ? progress.total - progress.handled() : 0},
+                  {"capped", operation.unfinished}};
+    if (progress.refused > 0) answer.emplace_back("refusal", progress.refusal);
+    return json_response(200, answer);
 }
 
 /// {"message"}: the head of a halted lane.

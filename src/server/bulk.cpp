@@ -36,6 +36,7 @@ void carry_out_batch(Catalogue& catalogue, BulkOrder order, bool after_crash,
     }
     for (const OperationResult& result : order_all(catalogue, order, deliveries)) {
         ++(result.carried_out ? progress.carried_out : progress.refused);
+        if (!result.carried_out && progress.refusal.empty()) progress.refusal = result.text;
     }
     progress.batch.clear();
     progress.cursor = progress.after_batch;
@@ -92,7 +93,11 @@ void carry_out_one(Catalogue& catalogue, BulkOrder order, const Uuid& message,
                 }
             }
         }
-        if (progress.batch.empty()) progress.batch.push_back({to_string(message), target});
+        if (progress.batch.empty()) {
+            progress.batch.push_back({to_string(message), target});
+            progress.refusal = "no delivery of this message is dead" +
+                               (target.empty() ? std::string{} : " for " + target);
+        }
         progress.total = progress.batch.size();
         progress.counted = true;
         operation.save();

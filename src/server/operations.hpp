@@ -29,6 +29,8 @@ struct BulkProgress {
     bool counted = false;
     std::uint64_t carried_out = 0;
     std::uint64_t refused = 0;
+    /// Why the first one was.
+    std::string refusal{};
     /// Where the next batch begins.
     std::string cursor{};
     /// Written down before it is carried out, so that what became of it is known after a crash: a

@@ -85,6 +85,21 @@ TEST_F(HaltedLanesByCommand, GoOnBehindAHeadThatIsSkippedAndItsDeadLetterStays) 
     EXPECT_EQ(hear({"lanes", "mend", "c7"}).code, 2);
 }
 
+TEST_F(HaltedLanesByCommand, AreNotLostByDiscardingTheirHead) {
+    Process server = serve();
+    server.port();
+    halt_a_lane();
+
+    const Ran one = hear({"dead", "discard", head()});
+    const Ran many = run_here({"dead", "discard", "--target", "bill", "--yes"});
+
+    EXPECT_EQ(one.code, 1);
+    EXPECT_THAT(one.output, HasSubstr("skip or resume the lane first"));
+    EXPECT_THAT(many.output, HasSubstr("0 done, 1 refused, 0 remaining"));
+    EXPECT_THAT(many.output, HasSubstr("skip or resume the lane first"));
+    EXPECT_THAT(run_here({"lanes", "list"}).output, HasSubstr("c7"));
+}
+
 TEST_F(HaltedLanesByCommand, AnOrderWithoutAServerIsCarriedOutWhenOneRuns) {
     {
         Process server = serve();

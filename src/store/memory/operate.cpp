@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "calls.hpp"
+#include "core/wording.hpp"
 
 namespace waybill::memory {
 namespace {
@@ -26,6 +27,12 @@ std::uint64_t leave(Partition& partition, Tables& tables, Command wish) {
     return wish.id;
 }
 
+bool holds_a_lane(Tables& tables, const DeadLetter& letter) {
+    const PartitionId partition = tables.message(letter.message)->partition;
+    const Row* const row = tables.partition(partition)->work.find(letter.sequence);
+    return row != nullptr && row->entry.halted;
+}
+
 /// The delivery and those that died because of it, directly or not.
 std::vector<DeliveryRef> revived_with(const Tables& tables, const DeliveryRef& delivery) {
     std::vector<DeliveryRef> chain{delivery};
@@ -47,8 +54,7 @@ void requeue_one(Tables& tables, const DeliveryRef& delivery) {
     const DeadLetter letter = dead_row(tables, delivery)->letter;
     MessageRow& message = *tables.message(delivery.message);
     Partition& partition = *tables.partition(message.partition);
-    const Row* row = partition.work.find(letter.sequence);
-    if (row != nullptr && row->entry.halted) {
+    if (holds_a_lane(tables, letter)) {
         // It runs again in its old place, and only its owner can put it there; until then the letter
         // stays, or a skip that comes first would lose it.
         leave(partition, tables,
@@ -106,12 +112,15 @@ std::vector<OperationResult> requeue(Tables& tables, std::span<const DeliveryRef
 std::vector<OperationResult> discard(Tables& tables, std::span<const DeliveryRef> deliveries) {
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
-        if (!dead_row(tables, delivery)) {
+        const DeadRow* const row = dead_row(tables, delivery);
+        if (row == nullptr) {
             results.push_back(no_such(delivery));
-            continue;
+        } else if (holds_a_lane(tables, row->letter)) {
+            results.push_back({.text = std::string{detail::lane_stands_at_it}});
+        } else {
+            erase_dead(tables, delivery);
+            results.push_back({true, "discarded"});
         }
-        erase_dead(tables, delivery);
-        results.push_back({true, "discarded"});
     }
     return results;
 }

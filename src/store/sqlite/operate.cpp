@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "calls.hpp"
+#include "core/wording.hpp"
 
 namespace waybill::sqlite {
 namespace {
@@ -27,6 +28,11 @@ OperationResult no_such(const DeliveryRef& delivery) {
                     delivery.target + "\""};
 }
 
+bool holds_a_lane(Database& db, const Found& found) {
+    const auto row = find_open(db, found.place.partition, found.letter.sequence);
+    return row && row->entry.halted;
+}
+
 std::uint64_t leave(Database& db, PartitionId partition, const Command& wish) {
     db.execute(sql::insert_command, partition, wish.kind, wish.message, wish.sequence, wish.target);
     return static_cast<std::uint64_t>(db.last_row());
@@ -48,8 +54,7 @@ std::vector<std::string> revived_with(Database& db, Sequence message, const std:
 
 void requeue_one(Session& session, const DeliveryRef& delivery, const Found& found) {
     Database& db = session.db;
-    const auto row = find_open(db, found.place.partition, found.letter.sequence);
-    if (row && row->entry.halted) {
+    if (holds_a_lane(db, found)) {
         // It runs again in its old place, and only its owner can put it there; until then the letter
         // stays, or a skip that comes first would lose it.
         leave(db, found.place.partition,
@@ -110,9 +115,15 @@ std::vector<OperationResult> requeue(Session& session, std::span<const DeliveryR
 std::vector<OperationResult> discard(Session& session, std::span<const DeliveryRef> deliveries) {
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
-        const auto place = place_of(session.db, delivery.message);
-        const bool was_there = place && erase_letter(session.db, place->sequence, delivery.target);
-        results.push_back(was_there ? OperationResult{true, "discarded"} : no_such(delivery));
+        const auto found = dead_letter(session.db, delivery);
+        if (!found) {
+            results.push_back(no_such(delivery));
+        } else if (holds_a_lane(session.db, *found)) {
+            results.push_back({.text = std::string{detail::lane_stands_at_it}});
+        } else {
+            erase_letter(session.db, found->place.sequence, delivery.target);
+            results.push_back({true, "discarded"});
+        }
     }
     return results;
 }

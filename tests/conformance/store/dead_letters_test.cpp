@@ -133,6 +133,29 @@ TEST_P(StoreConformance, DiscardAnswersEachDeliveryOnItsOwn) {
     EXPECT_FALSE(answers[3].carried_out);
 }
 
+TEST_P(StoreConformance, ALetterThatIsDiscardedDoesNotMakeAHaltedLaneInvisible) {
+    declare_box({.on_dead = OnDead::halt});
+    append_all({order(1, "a"), order(2, "b")});
+    Host host = owner();
+    const auto rows = host.scan();
+    host.halt(rows[0], "billing");
+    host.die(rows[1], "billing");
+    const std::vector<DeliveryRef> both{{id_of(1), "billing"}, {id_of(2), "billing"}};
+
+    const auto answers = catalogue().discard(both);
+
+    EXPECT_FALSE(answers.at(0).carried_out);
+    EXPECT_THAT(answers.at(0).text, testing::HasSubstr("skip or resume"));
+    EXPECT_TRUE(answers.at(1).carried_out);
+    ASSERT_EQ(letters().size(), 1U);
+    EXPECT_EQ(letters()[0].letter.message, id_of(1));
+
+    Settlement skipped = unchanged(only_row(host));
+    skipped.halted = false;
+    host.settle({skipped});
+    EXPECT_TRUE(catalogue().discard({both.data(), 1}).at(0).carried_out) << "it holds nothing now";
+}
+
 TEST_P(StoreConformance, MessagesAreBrowsedNewestFirstInPages) {
     declare_box();
     append_all({order(1), order(2), order(3)});
