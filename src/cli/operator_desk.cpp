@@ -39,7 +39,10 @@ struct OperatorDesk::Direct {
           admin(
               access->connect(), access->notebook(),
               [this](const std::string& path) { access->backup(path); },
-              [this](Message message) { return app.append(std::move(message)); }) {
+              [this](Message message) { return app.append(std::move(message)); },
+              [config](const std::string& box, const std::string& key) {
+                  return server::has_target(config, box, key);
+              }) {
         access->migrate();
         for (const server::BoxConfig& box : config.boxes) app.box(box.name, box.options);
     }

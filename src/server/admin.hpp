@@ -24,14 +24,18 @@ class Admin {
 public:
     /// Copies the store to a file.
     using Backup = std::function<void(const std::string& path)>;
+    /// Whether the configuration in force has this target.
+    using IsConfigured = std::function<bool(const std::string& box, const std::string& key)>;
 
-    Admin(StoreHandle store, Notebook& notebook, Backup backup, AppendMessage append)
+    Admin(StoreHandle store, Notebook& notebook, Backup backup, AppendMessage append,
+          IsConfigured is_configured)
         : catalogue_(*store.catalogue()),
           upkeep_(*store.upkeep()),
           notebook_(notebook),
           operations_(notebook),
           backup_(std::move(backup)),
           append_(std::move(append)),
+          is_configured_(std::move(is_configured)),
           store_(std::move(store)) {}
 
     /// `actor`: who asks, for the record.
@@ -68,6 +72,7 @@ private:
     Operations operations_;
     Backup backup_;
     AppendMessage append_;
+    IsConfigured is_configured_;
     StoreHandle store_;
 };
 

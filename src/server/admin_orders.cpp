@@ -79,7 +79,14 @@ HttpResponse Admin::order_lane(const HttpRequest& request, bool skip) {
 
 HttpResponse Admin::forget(const HttpRequest& request, const Operation& operation) {
     const Value body = json::parse(request.body);
-    const bool was_there = catalogue_.forget_target(text_of(body, "box"), text_of(body, "key"));
+    const std::string box = text_of(body, "box");
+    const std::string key = text_of(body, "key");
+    // Those who own it would go on, and what comes in would no longer be for it.
+    if (is_configured_(box, key)) {
+        return error_response(409, "configured",
+                              key + " is configured here; take it out of the configuration first");
+    }
+    const bool was_there = catalogue_.forget_target(box, key);
     // Begun before and gone now: this order did it.
     if (!was_there && !operation.begun_before) {
         return error_response(404, "not-found", "there is no such target; see GET /v1/targets");

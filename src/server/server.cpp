@@ -106,6 +106,10 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
               const std::shared_lock lock{mutex};
               if (!generation) throw Overloaded{"the server is stopping"};
               return generation->app.append(std::move(message));
+          },
+          [this](const std::string& box, const std::string& key) {
+              const std::shared_lock lock{mutex};
+              return has_target(config, box, key);
           }),
       generation(std::make_unique<Generation>(config, *store, out, log)) {
     generation->start();

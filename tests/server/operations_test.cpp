@@ -171,6 +171,9 @@ TEST_F(OperationIds, GoOnWhereALimitEndedThemWithTheRightTotal) {
 
 TEST_F(OperationIds, ADeletionThatIsRepeatedReportsSuccess) {
     const std::string body = R"({"box":"inbox","key":"other"})";
+    server::Config without = server_.config();
+    without.targets.pop_back();
+    server_.server().reload(without);
 
     EXPECT_EQ(order("/v1/targets/forget", "op-1", body).status, 200);
     EXPECT_EQ(order("/v1/targets/forget", "op-1", body).status, 200);

@@ -180,7 +180,25 @@ TEST_F(Program, AnOutboxIsPublishedToAndWorkedOnceAndBackedUp) {
                 HasSubstr("a.b"));
     EXPECT_THAT(run_here({"boxes", "list"}).output, HasSubstr("outbox"));
     EXPECT_THAT(run_here({"targets", "list"}).output, HasSubstr("log"));
-    EXPECT_EQ(run_here({"targets", "forget", "log", "--box", "outbox", "--yes"}).code, 0);
+}
+
+TEST_F(Program, ATargetThatIsConfiguredIsNotForgotten) {
+    write("waybill.toml", "[boxes.outbox]\n[[targets]]\nkey = 'log'\nbox = 'outbox'\nlog = true\n");
+    const std::vector<std::string> forget{"targets", "forget", "log", "--box", "outbox", "--yes"};
+    {
+        Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+        server.port();
+        const Ran refused = hear(forget);
+        EXPECT_EQ(refused.code, 1);
+        EXPECT_THAT(refused.output, HasSubstr("log is configured here; take it out"));
+        EXPECT_EQ(server.end(SIGTERM), 0);
+    }
+    EXPECT_EQ(hear(forget).code, 1) << "nor without a server";
+    EXPECT_THAT(run_here({"targets", "list"}).output, HasSubstr("log"));
+
+    write("waybill.toml", "[boxes.outbox]\n");
+    EXPECT_EQ(run_here(forget).code, 0);
+    EXPECT_THAT(run_here({"targets", "list"}).output, HasSubstr("nothing"));
 }
 
 }  // namespace

@@ -283,6 +283,12 @@ void read_all(Section& top, Config& config, Reading& reading) {
 
 }  // namespace
 
+bool has_target(const Config& config, const std::string& box, const std::string& key) {
+    return std::ranges::any_of(config.targets, [&](const TargetConfig& one) {
+        return one.target.box == box && one.target.key == key;
+    });
+}
+
 LoadedConfig load_config(std::string_view text, const std::string& file,
                          const Environment& environment) {
     const Node tree = parse_toml(text, file);

@@ -81,6 +81,8 @@ struct Config {
     bool operator==(const Config&) const = default;
 };
 
+bool has_target(const Config& config, const std::string& box, const std::string& key);
+
 /// A configuration that can be used, and what a person should know of it.
 struct LoadedConfig {
     Config config{};
