@@ -24,6 +24,7 @@ protected:
     std::string hold_all;
     /// Every first attempt fails, unless the body says "free".
     bool fail_first = false;
+    bool store_is_in_order = true;
     ManualClock clock;
     std::unique_ptr<memory::MemoryStore> store = memory::open(clock);
     engine::Config config;
@@ -36,6 +37,7 @@ protected:
             config, *store, clock, [this](const engine::RunItem& item, const Target& target) {
                 return answer(item, target);
             });
+        stepper->store_is_in_order = store_is_in_order;
         stepper->start();
         stepper->run_for(2s);
         return *stepper;

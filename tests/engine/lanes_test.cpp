@@ -198,6 +198,19 @@ TEST_F(EngineTest, AHandOverThatFollowsOnWhatIsKnownIsNotReadAgain) {
     EXPECT_EQ(engine.starts().size(), 3U);
 }
 
+TEST_F(EngineTest, AMessageWithALaneWaitsForItsReadIfTheStoreIsNotInOrder) {
+    store_is_in_order = false;
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    const std::uint64_t reads = engine.reads();
+
+    engine.append({message("1")}, true);
+    EXPECT_EQ(engine.reads(), reads);
+    engine.append({message("2", "L")}, true);
+    EXPECT_GT(engine.reads(), reads);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2"}));
+}
+
 TEST_F(EngineTest, AMessageWithALaneWaitsForWhatOthersAppendedBeforeIt) {
     Stepper& engine = run(a_box("orders", {}, {"a"}));
     SeededRandom random{7};
@@ -211,9 +224,50 @@ TEST_F(EngineTest, AMessageWithALaneWaitsForWhatOthersAppendedBeforeIt) {
     EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2"}));
 }
 
+TEST_F(EngineTest, AHandOverIsNotForgottenWhileItsLaneIsRead) {
+    const BoxOptions halting{.lanes = Lanes::strict, .on_dead = OnDead::halt};
+    Stepper& engine = run(a_box("orders", halting, {"a"}));
+    script["a:1"] = {Dead{"no"}};
+    const auto results = engine.append({message("1", "L"), message("2", "L")});
+    bool is_appended = false;
+    engine.after_read = [&](const ReadRequest& request) {
+        if (request.kind == ReadRequest::Kind::lanes && !std::exchange(is_appended, true)) {
+            engine.append({message("3", "L")}, true);
+        }
+    };
+
+    store->command({.kind = Command::Kind::skip,
+                    .message = results.front().id,
+                    .sequence = results.front().sequence});
+    engine.engine().on_wake(clock.now());
+    engine.run_for(5s);
+    engine.append({message("4", "L")}, true);
+    engine.run_for(5s);
+
+    ASSERT_TRUE(is_appended);
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2", "a:3", "a:4"}));
+}
+
+TEST_F(EngineTest, AScheduledHandOverIsNotForgottenWhileDueRowsAreRead) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    bool is_appended = false;
+    engine.after_read = [&](const ReadRequest& request) {
+        if (request.kind == ReadRequest::Kind::due && !std::exchange(is_appended, true)) {
+            Message scheduled = message("1");
+            scheduled.not_before = request.due_until - 1s;
+            engine.append({scheduled}, true);
+        }
+    };
+
+    engine.run_for(3min);
+
+    ASSERT_TRUE(is_appended);
+    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
+}
+
 TEST_F(EngineTest, AHandOverThatComesAfterTheReadThatBroughtItIsIgnored) {
     Stepper& engine = run(a_box("orders", {}, {"a"}));
-    auto late = std::make_shared<Message>(message("1", "L"));
+    auto late = std::make_shared<Message>(message("1"));
     SeededRandom random{7};
     late->id = uuid7(clock.wall(), random);
     const AppendResult result = engine.append({*late}).front();

@@ -18,6 +18,7 @@
 namespace waybill::sim {
 
 using ProcessNumber = std::int32_t;
+inline constexpr ProcessNumber nobody = -1;
 
 /// Holds a run against the promises, online. It hears what the store commits, what handlers are told
 /// and answer, and keeps its own books: it asks the store for rows, never for verdicts.

@@ -18,7 +18,7 @@ namespace {
 using namespace waybill;
 using namespace waybill::sim;
 
-constexpr unsigned kSecondsPerSeed = 30;
+constexpr unsigned kSecondsPerSeed = 120;
 
 struct Arguments {
     std::uint64_t first = 0;

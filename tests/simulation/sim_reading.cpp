@@ -43,6 +43,15 @@ Snapshot SimStore::snapshot(std::int32_t instance) const {
     return snapshot;
 }
 
+/// In order: what a transaction has drawn and not committed is the newest.
+Sequence SimStore::committed_through() const {
+    Sequence through = db_.next_sequence - 1;
+    for (const auto& [id, tx] : transactions_) {
+        if (!tx.rows.empty()) through = std::min(through, tx.rows.front().entry.sequence - 1);
+    }
+    return through;
+}
+
 ReadPage SimStore::increment(const ReadRequest& request, std::int32_t instance) {
     ReadPage page;
     for (const auto& [id, row] : db_.commands) {
@@ -53,10 +62,12 @@ ReadPage SimStore::increment(const ReadRequest& request, std::int32_t instance) 
     const Snapshot now = snapshot(instance);
     if (request.position.empty()) {
         page.position = encode(ReadPlace{.s1 = now});
+        if (is_in_order_) page.complete_through = committed_through();
         return page;
     }
     ReadPlace place = decode(request.position);
-    if (!place.s2 || is(Mutation::page_without_s2)) place.s2 = now;
+    const bool is_new_snapshot = !place.s2 || is(Mutation::page_without_s2);
+    if (is_new_snapshot) place.s2 = now;
 
     std::map<Sequence, const OpenRow*> fresh;
     for (auto at = db_.by_stamp.lower_bound({place.s1.xmin(), 0}); at != db_.by_stamp.end(); ++at) {
@@ -80,9 +91,12 @@ ReadPage SimStore::increment(const ReadRequest& request, std::int32_t instance) 
         place.after = sequence;
     }
     page.more = filler.is_full();
-    if ((is_in_order_ || is(Mutation::complete_through_out_of_order)) && !page.entries.empty()) {
-        page.complete_through = page.entries.back().sequence;
-        if (is(Mutation::complete_through_too_far)) ++*page.complete_through;
+    if (is_in_order_) {
+        if (!page.entries.empty()) page.complete_through = page.entries.back().sequence;
+        if (is_new_snapshot && !page.more) page.complete_through = committed_through();
+        if (is(Mutation::complete_through_too_far)) page.complete_through = db_.next_sequence;
+    } else if (is(Mutation::complete_through_out_of_order)) {
+        page.complete_through = db_.next_sequence - 1;
     }
     const Sequence greatest = is(Mutation::cursor_by_sequence) ? place.after : 0;
     if (!page.more) place = {.s1 = *place.s2, .after = greatest};

@@ -141,6 +141,7 @@ private:
     Sequence draw_sequence();
     /// In order: from its first sequence to its commit a transaction keeps all others from theirs.
     bool must_wait_to_write(const Transaction* own) const;
+    Sequence committed_through() const;
     void commit_row(OpenRow row);
     void leave(Command command);
     PartitionState describe(const PartitionRow& row) const;

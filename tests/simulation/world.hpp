@@ -155,7 +155,8 @@ private:
     void arrive_take(const std::shared_ptr<Flight>& flight, const engine::TakeCall& take);
     void arrive_settle(const std::shared_ptr<Flight>& flight, const SettleBatch& batch);
     void answer(const std::shared_ptr<Flight>& flight, engine::ChannelReply reply);
-    void hint();
+    /// To everybody, but not to `except`.
+    void hint(ProcessNumber except = nobody);
 
     // world_handlers.cpp
     Behaviour behaviour_of(MessageNumber message, const TargetPlan& target) const;

@@ -49,8 +49,9 @@ Fate World::draw_fate(const Process* process) {
     return fate;
 }
 
-void World::hint() {
+void World::hint(ProcessNumber except) {
     for (auto& process : processes_) {
+        if (process->number == except) continue;
         if (faults_on_ && dice_.chance(plan_.faults.lost_hint)) continue;
         if (!process->up) continue;
         after(latency(), [this, number = process->number, life = process->life] {

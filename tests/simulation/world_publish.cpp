@@ -161,10 +161,12 @@ void World::arrive_append(const std::shared_ptr<Publication>& publication, Proce
         const bool is_kept = fate.kind != Fate::Kind::not_applied;
         if (!is_kept) store_.rollback_tx(tx);
         const bool is_committed = is_kept && store_.commit_tx(tx);
-        if (is_committed) hint();
+        // A store in order tells the others; who appends has the hand-over.
+        if (is_committed) hint(plan_.is_in_order ? number : nobody);
         after(fate.back, [=, this] {
             if (fate.kind == Fate::Kind::answer_lost || (is_kept && !is_committed)) {
                 append_unknown(publication);
+                in_process(number, life, [this](Process& p) { p.engine->on_wake(local(p)); });
                 return;
             }
             --open_publications_;

@@ -58,7 +58,14 @@ void Stepper::call_store(const engine::ChannelCall& call) {
             reply = engine::Given{};
         } else if (const auto* request = std::get_if<ReadRequest>(&call)) {
             ++reads_;
-            reply = store_.read(*request);
+            ReadPage page = store_.read(*request);
+            if (!store_is_in_order) {
+                page.complete_through.reset();
+            }
+            reply = std::move(page);
+            if (after_read) {
+                after_read(*request);
+            }
         } else {
             reply = store_.settle(std::get<SettleBatch>(call));
         }

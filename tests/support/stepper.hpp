@@ -50,6 +50,11 @@ public:
 
     void on_event(const Event& event) noexcept override;
 
+    /// False: the store says nothing of how far it is complete, as if others committed out of order.
+    bool store_is_in_order = true;
+    /// Called when the store has answered a read, before the engine hears of it.
+    std::function<void(const ReadRequest&)> after_read{};
+
     engine::Engine& engine() { return *engine_; }
     /// Every start, as "target:body" (the first dozen characters of it).
     const std::vector<std::string>& starts() const { return starts_; }

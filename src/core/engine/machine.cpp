@@ -119,7 +119,8 @@ void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
             increment_wanted_ = true;
             continue;
         }
-        const bool follows = known_through_ && handed.sequence == *known_through_ + 1;
+        const bool follows =
+            known_through_ && handed.sequence == *known_through_ + 1 && !side_read_is_out();
         const bool is_all = take_handed(handed, follows ? Via::increment : Via::hand_over);
         if (follows && is_all) {
             known_through_ = handed.sequence;
@@ -130,7 +131,7 @@ void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
     turn(now);
 }
 
-/// True: nothing of it has to be read any more.
+/// True: no read has to bring it soon.
 bool Machine::take_handed(const HandOver& handed, Via via) {
     Partition* partition = find_partition(handed.partition);
     if (partition == nullptr) {
@@ -146,9 +147,18 @@ bool Machine::take_handed(const HandOver& handed, Via via) {
                 .sequence = handed.sequence,
                 .message = handed.message,
                 .due = handed.message->not_before};
-    load(*partition, entry, via);
-    // A scan that is on its way may not have seen it, and would pass it by.
-    return is_caught_up(*partition);
+    if (load(*partition, entry, via) == Loaded::taken) {
+        poll_soon();
+    }
+    // What a chain that is behind did not take is met again: by the scan, or at the latest by the poll.
+    return via == Via::hand_over || is_caught_up(*partition);
+}
+
+/// A read of lanes, due rows or a scan is on its way: it may not have seen what is handed over now,
+/// and its answer would close the place where that waits.
+bool Machine::side_read_is_out() const {
+    const auto* read = outstanding_ ? std::get_if<ReadRequest>(&*outstanding_) : nullptr;
+    return read != nullptr && read->kind != ReadRequest::Kind::increment;
 }
 
 /// Everything that time or an event made possible, in the order in which one thing enables the next.

@@ -51,6 +51,7 @@ private:
     // machine.cpp: the loop
     void turn(LocalTime now);
     bool take_handed(const HandOver& handed, Via via);
+    bool side_read_is_out() const;
     void next_channel_call();
     void send(ChannelCall call);
     void on_channel_failure(const ChannelCall& call, const Failure& failure);
@@ -88,6 +89,7 @@ private:
     std::optional<ReadRequest> next_read();
     void note_read(const ReadRequest& request);
     bool is_caught_up(const Partition& partition) const;
+    void poll_soon();
     bool read_increment(ReadRequest& request);
     bool read_lanes(ReadRequest& request);
     bool read_due(ReadRequest& request);

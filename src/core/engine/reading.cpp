@@ -58,6 +58,12 @@ bool Machine::is_caught_up(const Partition& partition) const {
     return partition.scanned;
 }
 
+/// Where something happens, more may: also from others, whose hint was lost.
+void Machine::poll_soon() {
+    poll_pause_ = config_.options.poll_active;
+    poll_at_ = std::min(poll_at_, now_ + poll_pause_);
+}
+
 bool Machine::read_increment(ReadRequest& request) {
     if (!increment_wanted_ && now_ < poll_at_) {
         return false;

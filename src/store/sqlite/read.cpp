@@ -181,6 +181,7 @@ void read_increment(Source& source, const ReadRequest& request, ReadPage& page) 
     Sequence complete = last_sequence(source.session.db);
     read_commands(source.session.db, request.partitions, page);
     if (!request.position.empty()) {
+        source.recent.forget_through(request.known_through);
         const Sequence seen = std::max(decode(request.position), request.known_through);
         fill(source, request.partitions, request, {StoreTime{}, seen}, page);
         if (page.more) complete = page.entries.back().sequence;

@@ -47,6 +47,14 @@ MessagePtr RecentMessages::take(Sequence sequence) {
     return message;
 }
 
+void RecentMessages::forget_through(Sequence sequence) {
+    const std::lock_guard lock{mutex_};
+    while (!known_.empty() && known_.front().sequence <= sequence) {
+        if (known_.front().message) bytes_ -= bytes_of(*known_.front().message);
+        known_.pop_front();
+    }
+}
+
 void RecentMessages::clear() {
     const std::lock_guard lock{mutex_};
     known_.clear();

@@ -21,6 +21,8 @@ public:
     void add(std::span<const Append> items, std::span<const AppendResult> results);
     /// Null: not here.
     MessagePtr take(Sequence sequence);
+    /// Nobody will read those up to there.
+    void forget_through(Sequence sequence);
     void clear();
 
 private:
