@@ -34,6 +34,9 @@ void override_listen(const Arguments& arguments, server::Config& config) {
     if (!place) throw UsageError{"--listen is HOST:PORT, such as 127.0.0.1:8080"};
     config.server.host = place->host;
     config.server.port = place->port;
+    if (const std::string problem = server::problem_of_tokens(config.server); !problem.empty()) {
+        throw ConfigError{{"--listen: server.admin_tokens " + problem + " in a configuration"}};
+    }
 }
 
 void print_demo(const server::Server& server, const std::string& secret, const Globals& globals) {
@@ -100,7 +103,7 @@ int serve(const Arguments& arguments, const Globals& asked) {
                 "durability is relaxed: a power cut may lose what was acknowledged");
     }
     server::Server server{loaded.config, log, std::move(store)};
-    std::cout << "waybill " << server::version << " listens on " << server.url() << ", store "
+    std::cout << "waybill " << server::version << " listens on " << server.address() << ", store "
               << loaded.config.store << "\n";
     if (is_demo) print_demo(server, secret, globals);
     std::cout << std::flush;

@@ -15,7 +15,7 @@ std::string demo_secret(StoreAccess& store) {
 Config demo_config(const std::string& store_url, const std::string& secret) {
     Config config;
     config.store = store_url;
-    config.boxes = {{.name = "inbox"}};
+    add_default_boxes(config.boxes);
     Source source{.name = "demo"};
     source.secrets = {secret};
     source.event_type = "json:type";

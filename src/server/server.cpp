@@ -247,12 +247,18 @@ std::uint16_t Server::port() const {
 }
 
 std::string Server::url() const {
-    const ServerConfig& config = parts_->config.server;
-    const bool any = config.host == "0.0.0.0" || config.host == "::";
-    const std::string host = any                                          ? "127.0.0.1"
-                             : config.host.find(':') != std::string::npos ? "[" + config.host + "]"
-                                                                          : config.host;
-    return (config.tls_cert.empty() ? "http://" : "https://") + host + ":" + std::to_string(port());
+    const std::string& host = parts_->config.server.host;
+    return url_of(host == "0.0.0.0" || host == "::" ? "127.0.0.1" : host);
+}
+
+std::string Server::address() const {
+    return url_of(parts_->config.server.host);
+}
+
+std::string Server::url_of(const std::string& host) const {
+    return (parts_->config.server.tls_cert.empty() ? "http://" : "https://") +
+           (host.find(':') != std::string::npos ? "[" + host + "]" : host) + ":" +
+           std::to_string(port());
 }
 
 void Server::reload(const Config& config) {

@@ -25,8 +25,10 @@ public:
     Server& operator=(const Server&) = delete;
 
     std::uint16_t port() const;
-    /// http://127.0.0.1:8080
+    /// Where it is reached from this host: http://127.0.0.1:8080
     std::string url() const;
+    /// Where it listens: http://0.0.0.0:8080
+    std::string address() const;
 
     /// Sources, targets, boxes, secrets and limits of a new configuration take over; what needs a
     /// restart is named in the log. Throws ConfigError, also where no source would be left, and then
@@ -36,6 +38,8 @@ public:
     void stop();
 
 private:
+    std::string url_of(const std::string& host) const;
+
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };

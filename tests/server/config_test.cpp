@@ -154,7 +154,7 @@ TEST(Config, EveryKeyIsRead) {
     EXPECT_EQ(stripe.path, "/stripe/events");
     EXPECT_EQ(stripe.gzip, Gzip::signed_inside);
 
-    ASSERT_EQ(config.boxes.size(), 1U);
+    ASSERT_EQ(config.boxes.size(), 2U) << "and the outbox";
     const BoxOptions& inbox = config.boxes[0].options;
     EXPECT_EQ(inbox.lanes, Lanes::strict);
     EXPECT_EQ(inbox.on_dead, OnDead::halt);
@@ -179,7 +179,8 @@ TEST(Config, EveryKeyIsRead) {
 
 TEST(Config, NothingAtAllIsTheDefaults) {
     Config expected;
-    expected.boxes = {{.name = "inbox"}};
+    expected.boxes = {{.name = "inbox"}, {.name = "outbox"}};
+    expected.boxes[1].options.unmatched = Unmatched::done;
 
     EXPECT_EQ(load_config("", "waybill.toml", environment()).config, expected);
 }

@@ -182,6 +182,33 @@ TEST_F(Program, AnOutboxIsPublishedToAndWorkedOnceAndBackedUp) {
     EXPECT_THAT(run_here({"targets", "list"}).output, HasSubstr("log"));
 }
 
+TEST_F(Program, AnOutboxIsThereWithoutBeingConfigured) {
+    write("body", "{}");
+    const std::vector<std::string> publish{"publish", "--type", "order.placed", "--body", "body"};
+    EXPECT_THAT(hear(publish).output, HasSubstr("accepted")) << "without a server";
+
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    server.port();
+    EXPECT_THAT(hear(publish).output, HasSubstr("accepted"));
+    EXPECT_TRUE(eventually({"stats"}, "open: 0")) << "nobody is interested, and that is fine";
+    EXPECT_THAT(run_here({"messages", "list", "--state", "done"}).output, HasSubstr("outbox"));
+}
+
+TEST_F(Program, WithoutTokensItDoesNotListenWhereOthersReachIt) {
+    const Ran refused = hear({"serve", "--listen", "0.0.0.0:0"});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.output, HasSubstr("admin_tokens is required when listening on 0.0.0.0"));
+
+    write("waybill.toml", "[server]\nadmin_tokens = ['env:TOKEN']\n");
+    Process server{folder_.path().string(),
+                   {"serve", "--listen", "0.0.0.0:0"},
+                   Process::Errors::to_output,
+                   {"TOKEN=a token of some length"}};
+    EXPECT_TRUE(server.hear_until("listens on http://0.0.0.0:"));
+    EXPECT_EQ(run_here({"stats"}).code, 0) << "from here it is reached as before";
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
 TEST_F(Program, ATargetThatIsConfiguredIsNotForgotten) {
     write("waybill.toml", "[boxes.outbox]\n[[targets]]\nkey = 'log'\nbox = 'outbox'\nlog = true\n");
     const std::vector<std::string> forget{"targets", "forget", "log", "--box", "outbox", "--yes"};

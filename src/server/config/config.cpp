@@ -89,10 +89,8 @@ void read_server(Section section, ServerConfig& server) {
         section.problem("tls", "needs both cert and key, the names of PEM files");
     }
     section.secrets("admin_tokens", server.admin_tokens);
-    if (!is_loopback(server.host) && server.admin_tokens.empty()) {
-        section.problem("admin_tokens",
-                        "is required when listening on " + server.host +
-                            ", which others can reach; set [\"env:WAYBILL_ADMIN_TOKEN\"]");
+    if (const std::string problem = problem_of_tokens(server); !problem.empty()) {
+        section.problem("admin_tokens", problem);
     }
     section.later("claims", "tenants from a JWT");
     section.finish();
@@ -140,9 +138,15 @@ void read_source(Section section, Source& source) {
                                                    : "; did you mean " + in_quotes(close) + "?"));
 }
 
+BoxOptions defaults_of(const std::string& box) {
+    BoxOptions options;
+    if (box == "outbox") options.unmatched = Unmatched::done;
+    return options;
+}
+
 void read_box(Section section, BoxConfig& box) {
     BoxOptions& options = box.options;
-    if (box.name == "outbox") options.unmatched = Unmatched::done;
+    options = defaults_of(box.name);
     section.choice(
         "lanes", options.lanes,
         {{"none", Lanes::none}, {"exclusive", Lanes::exclusive}, {"strict", Lanes::strict}});
@@ -224,7 +228,7 @@ void read_target(Section& section, TargetConfig& config, const std::vector<Sourc
     for (const std::string& text : check(target, config.options)) section.problem({}, text);
 }
 
-/// A box is there when it is described, and "inbox" always.
+/// A box is there when it is described, and "inbox" and "outbox" always.
 void check_box(Section& section, const std::string& box, const Config& config) {
     std::vector<std::string> names;
     for (const BoxConfig& one : config.boxes) names.push_back(one.name);
@@ -239,10 +243,7 @@ void read_boxes(Section& top, Config& config) {
     for (auto& [name, section] : top.named("boxes")) {
         read_box(section, config.boxes.emplace_back(BoxConfig{.name = name}));
     }
-    const auto is_inbox = [](const BoxConfig& box) { return box.name == "inbox"; };
-    if (std::none_of(config.boxes.begin(), config.boxes.end(), is_inbox)) {
-        config.boxes.push_back({.name = "inbox"});
-    }
+    add_default_boxes(config.boxes);
 }
 
 void read_targets(Section& top, Config& config, Reading& reading) {
@@ -282,6 +283,20 @@ void read_all(Section& top, Config& config, Reading& reading) {
 }
 
 }  // namespace
+
+void add_default_boxes(std::vector<BoxConfig>& boxes) {
+    for (const char* name : {"inbox", "outbox"}) {
+        const auto has_name = [&](const BoxConfig& box) { return box.name == name; };
+        if (std::ranges::any_of(boxes, has_name)) continue;
+        boxes.push_back({.name = name, .options = defaults_of(name)});
+    }
+}
+
+std::string problem_of_tokens(const ServerConfig& server) {
+    if (is_loopback(server.host) || !server.admin_tokens.empty()) return {};
+    return "is required when listening on " + server.host +
+           ", which others can reach; set [\"env:WAYBILL_ADMIN_TOKEN\"]";
+}
 
 bool has_target(const Config& config, const std::string& box, const std::string& key) {
     return std::ranges::any_of(config.targets, [&](const TargetConfig& one) {

@@ -52,6 +52,10 @@ struct BoxConfig {
     bool operator==(const BoxConfig&) const = default;
 };
 
+/// "inbox" and "outbox" with their defaults, where they are not described. Nobody need be interested
+/// in what an outbox says.
+void add_default_boxes(std::vector<BoxConfig>& boxes);
+
 /// [[targets]]
 struct TargetConfig {
     Target target{};
@@ -80,6 +84,9 @@ struct Config {
 
     bool operator==(const Config&) const = default;
 };
+
+/// Why it may not listen there; empty: it may.
+std::string problem_of_tokens(const ServerConfig& server);
 
 bool has_target(const Config& config, const std::string& box, const std::string& key);
 
