@@ -50,7 +50,8 @@ Handler log_target(Log& log) {
     };
 }
 
-void add_target(Box box, const TargetConfig& config, http_out::HttpOut& out, Log& log) {
+void add_target(Box box, const TargetConfig& config, const std::vector<std::string>& hidden,
+                http_out::HttpOut& out, Log& log) {
     const std::string& type = config.target.matcher.type;
     const std::string& key = config.target.key;
     if (!config.url.empty()) {
@@ -61,7 +62,7 @@ void add_target(Box box, const TargetConfig& config, http_out::HttpOut& out, Log
                                            out, system_clock()),
                on_of(config));
     } else if (!config.command.empty()) {
-        box.on(type, key, command_target(config.command), on_of(config));
+        box.on(type, key, command_target(config.command, hidden), on_of(config));
     } else {
         box.on(type, key, log_target(log), on_of(config));
     }
@@ -104,7 +105,9 @@ Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpO
     for (const BoxConfig& box : config.boxes) {
         const Box described = app.box(box.name, box.options);
         for (const TargetConfig& target : config.targets) {
-            if (target.target.box == box.name) add_target(described, target, out, log);
+            if (target.target.box == box.name) {
+                add_target(described, target, config.secret_variables, out, log);
+            }
         }
     }
     intake = std::make_unique<Intake>(app, config.sources,

@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -192,6 +194,37 @@ TEST_F(Program, AnOutboxIsThereWithoutBeingConfigured) {
     EXPECT_THAT(hear(publish).output, HasSubstr("accepted"));
     EXPECT_TRUE(eventually({"stats"}, "open: 0")) << "nobody is interested, and that is fine";
     EXPECT_THAT(run_here({"messages", "list", "--state", "done"}).output, HasSubstr("outbox"));
+}
+
+TEST_F(Program, ACommandDoesNotSeeTheSecretsInTheServersEnvironment) {
+    write("waybill.toml", R"(
+[server]
+admin_tokens = ["env:TOKEN"]
+[sources.shop]
+secrets    = ["env:SHOP"]
+event_type = "json:type"
+[[targets]]
+key     = "show"
+command = ["/bin/sh", "-c", "env > seen"]
+)");
+    const std::vector<std::string> environment{"TOKEN=canary of the operator", "PLAIN=is seen",
+                                               "SHOP=canary of some length",
+                                               "WAYBILL_ADMIN_TOKEN=canary too"};
+    Process server{folder_.path().string(),
+                   {"serve", "--listen", "127.0.0.1:0"},
+                   Process::Errors::to_ours,
+                   environment};
+    server.port();
+
+    ASSERT_EQ(hear({"send", "shop", "--type", "a.b"}, environment).code, 0);
+    for (int i = 0; i < 300; ++i) {
+        if (hear({"stats"}, environment).output.find("open: 0") != std::string::npos) break;
+    }
+
+    std::ifstream file{folder_.file("seen")};
+    const std::string seen{std::istreambuf_iterator<char>{file}, {}};
+    EXPECT_THAT(seen, HasSubstr("PLAIN=is seen"));
+    EXPECT_THAT(seen, Not(HasSubstr("canary")));
 }
 
 TEST_F(Program, WithoutTokensItDoesNotListenWhereOthersReachIt) {

@@ -314,6 +314,7 @@ LoadedConfig load_config(std::string_view text, const std::string& file,
     if (!reading.problems.empty()) throw ConfigError{in_order(std::move(reading.problems))};
     loaded.warnings = in_order(std::move(reading.warnings));
     loaded.effective = std::move(reading.effective);
+    loaded.config.secret_variables = std::move(reading.secret_variables);
     return loaded;
 }
 

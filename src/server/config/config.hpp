@@ -81,6 +81,8 @@ struct Config {
     std::vector<Source> sources{};
     std::vector<BoxConfig> boxes{};
     std::vector<TargetConfig> targets{};
+    /// The variables that secrets were read from ("env:NAME"): nobody's business but ours.
+    std::vector<std::string> secret_variables{};
 
     bool operator==(const Config&) const = default;
 };

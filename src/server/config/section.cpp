@@ -265,6 +265,9 @@ void Section::durations(const std::string& key, std::vector<Duration>& values) {
 }
 
 bool Section::look_up(const std::string& key, const std::string& reference, std::string& value) {
+    if (reference.starts_with("env:")) {
+        reading_->secret_variables.push_back(reference.substr(4));
+    }
     FoundSecret found = find_secret(reference, reading_->environment);
     if (!found.problem.empty()) {
         problem(key, in_quotes(masked(reference)) + " " + found.problem);

@@ -27,6 +27,7 @@ struct Reading {
     };
     std::vector<Noted> problems{};
     std::vector<Noted> warnings{};
+    std::vector<std::string> secret_variables{};
     /// What is in force, as TOML with secrets masked.
     std::string effective{};
 

@@ -71,12 +71,23 @@ std::string variable_name(std::string_view attribute) {
     return name;
 }
 
-std::vector<std::string> environment_for(const Message& message, const Context& context) {
+/// Ours, without secrets, and without what somebody could mistake for this message's.
+std::vector<std::string> inherited(const std::vector<std::string>& hidden) {
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
-        // Nobody downstream shall mistake ours for this message's.
-        if (!std::string_view{*variable}.starts_with("WAYBILL_")) variables.emplace_back(*variable);
+        const std::string_view text{*variable};
+        const std::string_view name = text.substr(0, text.find('='));
+        if (name.starts_with("WAYBILL_") || std::ranges::find(hidden, name) != hidden.end()) {
+            continue;
+        }
+        variables.emplace_back(text);
     }
+    return variables;
+}
+
+std::vector<std::string> environment_for(const Message& message, const Context& context,
+                                         const std::vector<std::string>& hidden) {
+    std::vector<std::string> variables = inherited(hidden);
     const auto add = [&](const std::string& name, const std::string& value) {
         if (!value.empty()) variables.push_back(name + "=" + value);
     };
@@ -191,11 +202,12 @@ Outcome outcome_of_exit(int wait_status, const std::string& errors) {
     }
 }
 
-Handler command_target(std::vector<std::string> command) {
-    return [command = std::move(command)](const Message& message, Context& context) -> Outcome {
+Handler command_target(std::vector<std::string> command, std::vector<std::string> hidden) {
+    return [command = std::move(command), hidden = std::move(hidden)](
+               const Message& message, Context& context) -> Outcome {
         Pipe input;
         Pipe errors;
-        const pid_t child = spawn(command, environment_for(message, context), input, errors);
+        const pid_t child = spawn(command, environment_for(message, context, hidden), input, errors);
         input.close_read();
         errors.close_write();
         const Descriptor ended{static_cast<int>(::syscall(SYS_pidfd_open, child, 0))};
