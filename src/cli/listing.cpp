@@ -20,6 +20,32 @@ bool is_a(const Value& value) {
         [](const auto& inner) { return std::is_same_v<std::decay_t<decltype(inner)>, Kind>; });
 }
 
+/// What others have written must not command the terminal: control characters (C0, DEL and C1) come
+/// as JSON would write them.
+std::string harmless(std::string_view text, std::string_view allowed) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string shown;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        // U+0080 … U+009F are C2 80 … C2 9F in UTF-8, which is all that JSON holds.
+        const bool is_c1 = byte == 0xC2 && next >= 0x80 && next <= 0x9F;
+        const bool is_c0 = byte < 0x20 && allowed.find(text[i]) == std::string_view::npos;
+        if (!is_c0 && !is_c1 && byte != 0x7F) {
+            shown += text[i];
+            continue;
+        }
+        if (is_c1) {
+            byte = next;
+            ++i;
+        }
+        shown += "\\u00";
+        shown += kDigits[byte / 16];
+        shown += kDigits[byte % 16];
+    }
+    return shown;
+}
+
 std::string value_text(const Value& value) {
     if (value.is_null()) return "";
     if (is_a<std::string>(value)) return value.as_string();
@@ -35,7 +61,7 @@ std::string cell_of(const Value& item, const char* name) {
     std::string text = text_of(item, name);
     std::ranges::replace_if(
         text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-    return text;
+    return harmless(text, {});
 }
 
 /// "took_us: 4123" is for programs; people read "took: 4 ms".
@@ -136,7 +162,8 @@ int list(const Arguments& arguments, const Globals& globals, const std::string& 
 }
 
 void print_object(const Value& value, const std::string& indent) {
-    for (const auto& [name, member] : value.as_object()) {
+    for (const auto& [key, member] : value.as_object()) {
+        const std::string name = harmless(key, {});
         if (is_a<json::Array>(member)) {
             for (const Value& item : member.as_array()) {
                 std::cout << indent << name << ":\n";
@@ -146,7 +173,9 @@ void print_object(const Value& value, const std::string& indent) {
             std::cout << indent << name << ":\n";
             print_object(member, indent + "  ");
         } else if (!print_duration(name, member, indent)) {
-            std::cout << indent << name << ": " << value_text(member) << "\n";
+            // Only a body may have lines.
+            std::cout << indent << name << ": "
+                      << harmless(value_text(member), name == "body" ? "\n\t" : "") << "\n";
         }
     }
 }

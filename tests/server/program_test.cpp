@@ -227,6 +227,30 @@ command = ["/bin/sh", "-c", "env > seen"]
     EXPECT_THAT(seen, Not(HasSubstr("canary")));
 }
 
+TEST_F(Program, WhatOthersWriteIntoAMessageDoesNotReachTheTerminalAsCommands) {
+    write("waybill.toml",
+          "[[targets]]\nkey = 'it'\nbox = 'outbox'\n"
+          "command = ['/bin/sh', '-c', 'exit 65']\n");
+    write("body", "one\ntwo\033[2J");
+    const std::string type = "a\033]0;owned\007\302\233b";
+    const Ran published = hear({"publish", "--type", type, "--body", "body"});
+    ASSERT_EQ(published.code, 0) << published.output;
+    const std::string id = published.output.substr(0, 36);
+    ASSERT_EQ(run_here({"run-once"}).code, 0);
+
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"messages", "list"},
+                                                  {"messages", "show", id},
+                                                  {"dead", "list"},
+                                                  {"dead", "show", id}}) {
+        const std::string shown = run_here(words).output;
+        EXPECT_THAT(shown, HasSubstr("owned")) << words[0] << words[1];
+        EXPECT_THAT(shown, Not(HasSubstr("\033"))) << words[0] << words[1];
+    }
+    const std::string shown = run_here({"messages", "show", id}).output;
+    EXPECT_THAT(shown, HasSubstr("a\\u001b]0;owned\\u0007\\u009bb"));
+    EXPECT_THAT(shown, HasSubstr("one\ntwo\\u001b[2J"));
+}
+
 TEST_F(Program, WithoutTokensItDoesNotListenWhereOthersReachIt) {
     const Ran refused = hear({"serve", "--listen", "0.0.0.0:0"});
     EXPECT_EQ(refused.code, 2);
@@ -238,7 +262,8 @@ TEST_F(Program, WithoutTokensItDoesNotListenWhereOthersReachIt) {
                    Process::Errors::to_output,
                    {"TOKEN=a token of some length"}};
     EXPECT_TRUE(server.hear_until("listens on http://0.0.0.0:"));
-    EXPECT_EQ(run_here({"stats"}).code, 0) << "from here it is reached as before";
+    EXPECT_EQ(hear({"stats"}, {"TOKEN=a token of some length"}).code, 0)
+        << "from here it is reached as before";
     EXPECT_EQ(server.end(SIGTERM), 0);
 }
 

@@ -203,11 +203,12 @@ Outcome outcome_of_exit(int wait_status, const std::string& errors) {
 }
 
 Handler command_target(std::vector<std::string> command, std::vector<std::string> hidden) {
-    return [command = std::move(command), hidden = std::move(hidden)](
-               const Message& message, Context& context) -> Outcome {
+    return [command = std::move(command), hidden = std::move(hidden)](const Message& message,
+                                                                      Context& context) -> Outcome {
         Pipe input;
         Pipe errors;
-        const pid_t child = spawn(command, environment_for(message, context, hidden), input, errors);
+        const pid_t child =
+            spawn(command, environment_for(message, context, hidden), input, errors);
         input.close_read();
         errors.close_write();
         const Descriptor ended{static_cast<int>(::syscall(SYS_pidfd_open, child, 0))};
