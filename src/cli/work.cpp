@@ -4,6 +4,8 @@
 #include <iostream>
 #include <optional>
 
+#include <unistd.h>
+
 #include "cli/command.hpp"
 #include "cli/open_store.hpp"
 #include "cli/operator_desk.hpp"
@@ -11,6 +13,7 @@
 #include "server/config/units.hpp"
 #include "server/generation.hpp"
 #include "server/store_access.hpp"
+#include "server/token.hpp"
 #include "waybill/signing.hpp"
 #include "waybill/system.hpp"
 
@@ -22,6 +25,22 @@ constexpr const char* kMigrateAlone =
     "it brought the schema to its own version when it started; stop it first to migrate here";
 constexpr const char* kRunOnceAlone =
     "it handles what is due by itself; stop it first to do it here";
+
+/// Another host may be migrating too: it is done in a moment. A server is not.
+std::unique_ptr<server::StoreAccess> open_to_migrate(const server::Config& config) {
+    constexpr int kLooks = 300;
+    const std::string local = server::local_access_file(server::file_of(config.store));
+    for (int i = 0; i < kLooks && !std::filesystem::exists(local); ++i) {
+        try {
+            return server::open_store(config.store, server::store_options(config));
+        } catch (const StoreError& error) {
+            if (error.reaction() != Reaction::back_off) throw;
+        }
+        if (i == 0) std::cerr << "waiting: another process has " << config.store << " open\n";
+        ::usleep(50'000);  // lint: allow(seams) a person waits
+    }
+    return open_for_command(config, kMigrateAlone);
+}
 
 /// One that is not there yet is not made to be looked at.
 sqlite::Schema schema_of(const server::Config& config) {
@@ -52,7 +71,7 @@ int migrate(const Arguments& arguments, const Globals& globals) {
         throw UsageError{"--to is a version this program knows: 1 … " + std::to_string(newest)};
     }
     if (arguments.has("dry-run")) return print_plan(config, schema_of(config), to);
-    const auto access = open_for_command(config, kMigrateAlone);
+    const auto access = open_to_migrate(config);
     access->migrate(to);
     const std::uint32_t version = access->schema().version;
     std::cout << config.store << ": is of version " << version << "\n";
@@ -133,7 +152,8 @@ int run_once(const Arguments& arguments, const Globals& globals) {
 
 Command migrate_command() {
     return {.name = "migrate",
-            .summary = "Brings the store's schema to this version; safe to run twice",
+            .summary =
+                "Brings the store's schema to this version; safe to run twice, and by two at once",
             .usage = "migrate [--to N] [--dry-run]",
             .options = {{"to", "N", "no further than this version; default: this program's"},
                         {"dry-run", "", "say what would be done, and change nothing"}},

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "server/program_fixture.hpp"
+#include "server/store_access.hpp"
 #include "server/terminal.hpp"
 #include "waybill/json.hpp"
 
@@ -243,6 +244,20 @@ TEST_F(OperatorCommands, MigrateSaysWhatItWouldDoAndGoesAsFarAsItIsTold) {
     EXPECT_THAT(run_here({"migrate", "--dry-run"}).output, HasSubstr("nothing to do"));
     EXPECT_THAT(run_here({"migrate", "--to", "1"}).output, HasSubstr("never goes back"));
     EXPECT_EQ(hear({"migrate", "--to", "99"}).code, 2);
+}
+
+TEST_F(OperatorCommands, TwoThatMigrateAtOnceBothSucceed) {
+    const std::string store = "sqlite:" + folder_.file("waybill.db");
+    auto other = server::open_store(store, {});
+    Process migrate{folder_.path().string(), {"migrate"}, Process::Errors::to_output};
+
+    ASSERT_TRUE(migrate.hear_until("waiting: another process has"));
+    other->migrate();
+    other.reset();
+
+    const Ran ended = migrate.finish();
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_THAT(ended.output, HasSubstr("is of version"));
 }
 
 TEST_F(OperatorCommands, BesideAServerWhatNeedsTheFileSaysSoAndWhatToDo) {
