@@ -46,11 +46,19 @@ std::vector<std::string> heads_of(OperatorDesk& desk, const Arguments& arguments
 }
 
 int order(const Arguments& arguments, const Globals& globals, const std::string& verb) {
+    const std::string& name = arguments.word(1, "the lane, or the id of its head");
+    if (arguments.has("operation") && !parse_uuid(name)) {
+        // Asked again, the lane may stand at another message, or go.
+        throw UsageError{"--operation needs the id of the lane's head; see waybill lanes list"};
+    }
     OperatorDesk desk{globals};
     int code = 0;
-    for (const std::string& head :
-         heads_of(desk, arguments, arguments.word(1, "the lane, or the id of its head"))) {
-        const Value ordered = desk.post("/v1/lanes/" + verb, Object{{"message", head}});
+    for (const std::string& head : heads_of(desk, arguments, name)) {
+        const Value ordered =
+            desk.post("/v1/lanes/" + verb, Object{{"message", head}}, arguments.value("operation"));
+        if (ordered.find("commands")->as_array().empty()) {
+            std::cout << head << ": carried out before\n";
+        }
         for (const Value& number : ordered.find("commands")->as_array()) {
             const auto answer = desk.owners_answer(number.as_uint64());
             std::cout << head << ": "
@@ -86,7 +94,8 @@ Command lanes_command() {
                         {"target", "K", "only for this target"},
                         {"tenant", "X", "only of this tenant"},
                         {"reason", "TEXT", "only where the reason contains it"},
-                        {"json", "", "for programs"}},
+                        {"json", "", "for programs"},
+                        operation_option()},
             .examples =
                 "  waybill lanes list\n"
                 "  waybill lanes resume customer-7         its head runs again, in its old place\n"

@@ -24,7 +24,12 @@ int cancel(const Arguments& arguments, const Globals& globals, const std::string
     OperatorDesk desk{globals};
     const Value ordered =
         desk.post("/v1/messages/" + id + "/cancel", {}, arguments.value("operation"));
-    const auto answer = desk.owners_answer(ordered.find("command")->as_uint64());
+    const std::uint64_t number = ordered.find("command")->as_uint64();
+    if (number == 0) {
+        std::cout << "carried out before\n";
+        return 0;
+    }
+    const auto answer = desk.owners_answer(number);
     std::cout << (answer ? answer->text : "ordered; it is carried out when a server runs") << "\n";
     return !answer || answer->carried_out ? 0 : 1;
 }

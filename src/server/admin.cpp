@@ -114,8 +114,8 @@ std::optional<HttpResponse> Admin::order(const HttpRequest& request, const std::
                                          Operation& operation) {
     if (path == "/v1/dead/requeue") return mend(request, BulkOrder::requeue, operation);
     if (path == "/v1/dead/discard") return mend(request, BulkOrder::discard, operation);
-    if (path == "/v1/lanes/skip") return order_lane(request, true);
-    if (path == "/v1/lanes/resume") return order_lane(request, false);
+    if (path == "/v1/lanes/skip") return order_lane(request, true, operation);
+    if (path == "/v1/lanes/resume") return order_lane(request, false, operation);
     if (path == "/v1/targets/forget") return forget(request, operation);
     if (path == "/v1/boxes/pause") return pause(request, true);
     if (path == "/v1/boxes/resume") return pause(request, false);
@@ -124,7 +124,8 @@ std::optional<HttpResponse> Admin::order(const HttpRequest& request, const std::
     constexpr std::string_view kCancel = "/cancel";
     if (path.starts_with(kMessages) && path.ends_with(kCancel)) {
         const std::size_t size = path.size() - kMessages.size();
-        return cancel(path.substr(kMessages.size(), size - std::min(size, kCancel.size())));
+        return cancel(path.substr(kMessages.size(), size - std::min(size, kCancel.size())),
+                      operation);
     }
     return std::nullopt;
 }

@@ -59,9 +59,9 @@ private:
     HttpResponse demo();
 
     // admin_orders.cpp
-    HttpResponse cancel(const std::string& id);
+    HttpResponse cancel(const std::string& id, const Operation& operation);
     HttpResponse mend(const HttpRequest& request, BulkOrder order, Operation& operation);
-    HttpResponse order_lane(const HttpRequest& request, bool skip);
+    HttpResponse order_lane(const HttpRequest& request, bool skip, Operation& operation);
     HttpResponse forget(const HttpRequest& request, const Operation& operation);
     HttpResponse pause(const HttpRequest& request, bool paused);
     HttpResponse backup(const HttpRequest& request, const Operation& operation);

@@ -26,14 +26,15 @@ HttpResponse bad_id() {
 
 }  // namespace
 
-HttpResponse Admin::cancel(const std::string& text) {
+HttpResponse Admin::cancel(const std::string& text, const Operation& operation) {
     Command order;
     order.kind = Command::Kind::cancel;
     const auto id = parse_uuid(text);
     if (!id) return bad_id();
     order.message = *id;
     const std::uint64_t number = catalogue_.command(order);
-    if (number == 0) {
+    // Begun before and nothing open now: this order did it, and its number went with the crash.
+    if (number == 0 && !operation.begun_before) {
         return error_response(409, "nothing-to-do", "nothing of this message is open");
     }
     return json_response(202, Object{{"command", number}});
@@ -62,15 +63,17 @@ HttpResponse Admin::mend(const HttpRequest& request, BulkOrder order, Operation&
 }
 
 /// {"message"}: the head of a halted lane.
-HttpResponse Admin::order_lane(const HttpRequest& request, bool skip) {
+HttpResponse Admin::order_lane(const HttpRequest& request, bool skip, Operation& operation) {
     const auto id = parse_uuid(text_of(json::parse(request.body), "message"));
     if (!id) return bad_id();
     const HaltedLanes halted{catalogue_};
     Array numbers;
-    for (const std::uint64_t number : skip ? halted.skip(*id) : halted.resume(*id)) {
-        numbers.emplace_back(number);
+    if (means_what_is_dead(catalogue_, *id, operation)) {
+        for (const std::uint64_t number : skip ? halted.skip(*id) : halted.resume(*id)) {
+            numbers.emplace_back(number);
+        }
     }
-    if (numbers.empty()) {
+    if (numbers.empty() && !operation.begun_before) {
         return error_response(409, "nothing-to-do",
                               "no lane is halted at this message; see GET /v1/lanes");
     }

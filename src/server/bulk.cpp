@@ -81,6 +81,19 @@ void carry_out_matching(Catalogue& catalogue, BulkOrder order, const Filter& fil
     }
 }
 
+bool means_what_is_dead(Catalogue& catalogue, const Uuid& message, Operation& operation) {
+    std::vector<LetterRef>& meant = operation.bulk.batch;
+    if (!meant.empty()) {
+        return std::ranges::any_of(
+            meant, [&](const LetterRef& ref) { return is_still_there(catalogue, ref, message); });
+    }
+    if (const auto detail = catalogue.get(message)) {
+        for (const DeadLetter& letter : detail->dead) meant.push_back(ref_of(letter));
+    }
+    operation.save();
+    return true;
+}
+
 void carry_out_one(Catalogue& catalogue, BulkOrder order, const Uuid& message,
                    const std::string& target, Operation& operation) {
     BulkProgress& progress = operation.bulk;

@@ -16,6 +16,10 @@ enum class BulkOrder : std::uint8_t { requeue, discard };
 void carry_out_matching(Catalogue& catalogue, BulkOrder order, const Filter& filter,
                         std::uint32_t letters_max, Operation& operation);
 
+/// Writes down which dead letters of a message an order means. False: that was done before, and none
+/// of them is there any more, so that what is dead now is none of this order's business.
+bool means_what_is_dead(Catalogue& catalogue, const Uuid& message, Operation& operation);
+
 /// One message, and one target of it or (empty) all that are dead.
 void carry_out_one(Catalogue& catalogue, BulkOrder order, const Uuid& message,
                    const std::string& target, Operation& operation);

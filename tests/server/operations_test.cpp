@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/admin.hpp"
 #include "server/answer.hpp"
 #include "server/bulk.hpp"
 #include "server/fixture.hpp"
@@ -199,6 +200,84 @@ TEST_F(OperationIds, AnOrderThatWasNotUnderstoodDoesNotUseUpItsId) {
     EXPECT_EQ(order("/v1/nothing", "op-2").status, 404);
     EXPECT_EQ(order("/v1/boxes/pause", "op-2", R"({"box":"inbox"})").status, 200);
     EXPECT_EQ(order("/v1/boxes/resume", std::string(201, 'x'), R"({"box":"inbox"})").status, 400);
+}
+
+/// Commands to the owner of a lane whose head died; the answers of the first orders are lost.
+class InterruptedCommands : public testing::Test {
+protected:
+    /// Fails once it has been told so, as a store would that is gone when the answer is kept.
+    class Notes final : public Notebook {
+    public:
+        explicit Notes(Notebook& inner) : inner_(inner) {}
+        std::optional<std::string> note(const std::string& name) override {
+            return inner_.note(name);
+        }
+        void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
+            // The last note of an order has its answer.
+            if (loses_answers && text.find(R"("status":0)") == std::string::npos) {
+                throw StoreError{Reaction::reconnect, "gone"};
+            }
+            inner_.keep_note(name, text, until);
+        }
+        void drop_note(const std::string& name) override { inner_.drop_note(name); }
+        bool loses_answers = true;
+
+    private:
+        Notebook& inner_;
+    };
+
+    InterruptedCommands() {
+        kit.app.inbox("orders", {.on_dead = OnDead::halt}).on("*", "bill", [this](const Message&) {
+            ++calls;
+            return Outcome{Dead{"broken"}};
+        });
+        head = kit.app.append({.type = "t", .lane = "L"}).id;
+        kit.run_until_idle();
+    }
+    HttpResponse order(const std::string& target, const std::string& body) {
+        HttpRequest request{.method = "POST", .target = target, .body = body};
+        request.headers.set("Idempotency-Key", "op-1");
+        return admin.handle(request, "ada");
+    }
+    /// Once more, after what was ordered has been carried out.
+    HttpResponse order_twice(const std::string& target, const std::string& body = {}) {
+        EXPECT_EQ(order(target, body).status, 503U);
+        notes.loses_answers = false;
+        kit.run_until_idle();
+        const HttpResponse again = order(target, body);
+        kit.run_until_idle();
+        return again;
+    }
+    std::string message() const { return R"({"message":")" + to_string(head) + R"("})"; }
+
+    testkit::Kit kit;
+    int calls = 0;
+    Uuid head{};
+    const std::unique_ptr<server::StoreAccess> memory = server::open_store("memory:", {});
+    Notes notes{memory->notebook()};
+    server::Admin admin{StoreHandle{kit.store}, notes, [](const std::string&) {},
+                        [this](Message message) { return kit.app.append(std::move(message)); },
+                        [](const auto&...) { return false; }};
+};
+
+TEST_F(InterruptedCommands, ASkipThatWasCarriedOutIsNoErrorWhenRepeated) {
+    const HttpResponse again = order_twice("/v1/lanes/skip", message());
+
+    EXPECT_EQ(again.status, 202U) << again.body;
+    EXPECT_EQ(calls, 1);
+}
+
+TEST_F(InterruptedCommands, AResumedHeadThatDiedAgainIsNotResumedTwice) {
+    const HttpResponse again = order_twice("/v1/lanes/resume", message());
+
+    EXPECT_EQ(again.status, 202U) << again.body;
+    EXPECT_EQ(calls, 2) << "once at first, once by the order";
+}
+
+TEST_F(InterruptedCommands, ACancelThatWasCarriedOutIsNoErrorWhenRepeated) {
+    const HttpResponse again = order_twice("/v1/messages/" + to_string(head) + "/cancel");
+
+    EXPECT_EQ(again.status, 202U) << again.body;
 }
 
 /// A notebook whose writer dies after the first note.
