@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -275,6 +276,30 @@ TEST(HttpIn, OneAddressWithTooManyConnectionsIsAnswered429UntilOneLeaves) {
 
     EXPECT_EQ(HttpClient{door.port()}.get("/x")->status, 200);
     EXPECT_EQ(first.get("/x")->status, 200);
+}
+
+TEST(HttpIn, AConnectionThatIsTurnedAwayIsInTheAccessLog) {
+    for (const bool per_address : {true, false}) {
+        http_in::Options options{.port = 0};
+        (per_address ? options.per_address.connections_max : options.connections_max) = 1;
+        std::promise<std::string> turned_away;
+        HttpIn door{options, echo, [&](const http_in::Access& access) {
+                        if (access.status == 200) return;
+                        turned_away.set_value(std::string{access.remote} + " " +
+                                              std::to_string(access.status) + " " +
+                                              std::string{access.outcome});
+                    }};
+        HttpClient first{door.port()};
+        ASSERT_TRUE(first.get("/x"));
+
+        HttpClient second{door.port()};
+        ASSERT_TRUE(second.read());
+
+        auto line = turned_away.get_future();
+        ASSERT_EQ(line.wait_for(seconds{60}), std::future_status::ready);
+        EXPECT_EQ(line.get(), per_address ? "127.0.0.1 429 too-many-connections"
+                                          : "127.0.0.1 503 too-many-connections");
+    }
 }
 
 TEST(HttpIn, OneAddressThatAsksTooFastIsAnswered429BeforeItsBodyIsRead) {

@@ -141,17 +141,17 @@ void Door::accept() {
 }
 
 void Door::on_accepted(asio::ip::tcp::socket socket) {
-    if (sessions_.size() >= options.connections_max) {
-        return turn_away(std::move(socket),
-                         {503, "too-many-connections", "too many connections; come again later"});
-    }
     Error error;
     socket.set_option(asio::ip::tcp::no_delay(true), error);
     const auto peer = socket.remote_endpoint(error);
     std::string remote = error ? std::string{} : peer.address().to_string();
+    if (sessions_.size() >= options.connections_max) {
+        return turn_away(std::move(socket), remote,
+                         {503, "too-many-connections", "too many connections; come again later"});
+    }
     std::string place = error ? std::string{} : place_of(peer.address());
     if (!addresses_.enter(place)) {
-        return turn_away(std::move(socket),
+        return turn_away(std::move(socket), remote,
                          {429, "too-many-connections", "too many connections from one address"});
     }
     auto session = std::make_shared<Session>(
@@ -164,12 +164,20 @@ void Door::on_accepted(asio::ip::tcp::socket socket) {
     session->start();
 }
 
-void Door::turn_away(asio::ip::tcp::socket socket, const Refusal& refusal) {
+void Door::turn_away(asio::ip::tcp::socket socket, const std::string& remote,
+                     const Refusal& refusal) {
     Error ignored;
     socket.non_blocking(true, ignored);
+    std::size_t bytes_out = 0;
     if (!tls_) {
         const std::string text = to_text(to_response(refusal), {.keep_alive = false}, date());
-        socket.write_some(asio::buffer(text), ignored);
+        bytes_out = socket.write_some(asio::buffer(text), ignored);
+    }
+    if (on_access) {
+        on_access({.remote = remote,
+                   .status = refusal.status,
+                   .outcome = refusal.code,
+                   .bytes_out = bytes_out});
     }
     socket.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
 }

@@ -80,7 +80,8 @@ public:
 
 private:
     void on_accepted(boost::asio::ip::tcp::socket socket);
-    void turn_away(boost::asio::ip::tcp::socket socket, const Refusal& refusal);
+    void turn_away(boost::asio::ip::tcp::socket socket, const std::string& remote,
+                   const Refusal& refusal);
     void fetch_answers();
     void arm_tick();
     void on_tick();
