@@ -28,9 +28,20 @@ void sync_to_disk(const std::string& path) {
         refuse(path, std::string{"the disk did not confirm it: "} + std::strerror(error));
 }
 
+/// For its owner alone from its first moment on, whatever the umask says.
+void create_private(const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        refuse(path, std::string{"cannot create it: "} + std::strerror(errno) +
+                         "; the folder must be there and let itself be written to");
+    }
+    ::close(descriptor);
+}
+
 void copy_pages(Session& from, const std::string& path) {
-    Database to{path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE};
-    // Who may not read the store may not read its copy.
+    create_private(path);
+    Database to{path, SQLITE_OPEN_READWRITE};
+    // Who may read the store may read its copy, and nobody else.
     fs::permissions(path, fs::status(sqlite3_db_filename(from.db.handle(), "main")).permissions());
     sqlite3_backup* copy = sqlite3_backup_init(to.handle(), "main", from.db.handle(), "main");
     if (copy == nullptr) raise(to.handle(), sqlite3_errcode(to.handle()), "backup");
