@@ -1,5 +1,6 @@
 #include "server/store_access.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "waybill/memory.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/sqlite.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
@@ -49,14 +51,19 @@ public:
     std::optional<std::string> note(const std::string& name) override {
         const std::lock_guard lock{mutex_};
         const auto found = notes_.find(name);
-        if (found == notes_.end()) return std::nullopt;
-        return found->second;
+        if (found == notes_.end() || found->second.until <= system_clock().wall()) {
+            return std::nullopt;
+        }
+        return found->second.text;
     }
-    void keep_note(const std::string& name, const std::string& text, StoreTime) override {
+    void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
         const std::lock_guard lock{mutex_};
-        // A bound on everything: the one with the smallest name is as good as any.
-        if (notes_.size() >= kNotesMax) notes_.erase(notes_.begin());
-        notes_[name] = text;
+        if (notes_.size() >= kNotesMax && !notes_.contains(name)) {
+            // A bound on everything: the one that would be gone first goes now.
+            notes_.erase(std::ranges::min_element(
+                notes_, {}, [](const auto& entry) { return entry.second.until; }));
+        }
+        notes_[name] = {text, until};
     }
     void drop_note(const std::string& name) override {
         const std::lock_guard lock{mutex_};
@@ -64,10 +71,14 @@ public:
     }
 
 private:
+    struct Note {
+        std::string text{};
+        StoreTime until{};
+    };
     static constexpr std::size_t kNotesMax = 10'000;
 
     std::mutex mutex_{};  ///< guards notes_
-    std::map<std::string, std::string> notes_{};
+    std::map<std::string, Note> notes_{};
 };
 
 class MemoryAccess final : public StoreAccess {

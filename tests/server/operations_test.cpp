@@ -303,5 +303,25 @@ TEST(Operations, ADeletionInterruptedBeforeItsAnswerWasKeptIsASuccessWhenRepeate
     EXPECT_EQ(operations.carry_out(name, forget).status, 200U);
 }
 
+TEST(NotesInMemory, WhatIsKeptForEverOutlivesThousandsOfOperations) {
+    const auto store = server::open_store("memory:", {});
+    Notebook& notes = store->notebook();
+    const StoreTime now = system_clock().wall();
+    notes.keep_note("demo/secret", "s");
+    for (int i = 0; i < 10'010; ++i) {
+        notes.keep_note("operation/" + std::to_string(i), "o", now + std::chrono::hours{1 + i});
+    }
+
+    notes.keep_note("operation/10009", "replaced", now + std::chrono::hours{20'000});
+
+    EXPECT_EQ(notes.note("demo/secret"), "s");
+    EXPECT_FALSE(notes.note("operation/0")) << "it would have been gone first";
+    EXPECT_FALSE(notes.note("operation/10"));
+    EXPECT_EQ(notes.note("operation/11"), "o") << "a replacement drives nobody out";
+    EXPECT_EQ(notes.note("operation/10009"), "replaced");
+    notes.keep_note("operation/old", "o", now);
+    EXPECT_FALSE(notes.note("operation/old"));
+}
+
 }  // namespace
 }  // namespace waybill::test
