@@ -163,9 +163,11 @@ HttpResponse Admin::dead(const HttpRequest& request) {
 }
 
 HttpResponse Admin::lanes(const HttpRequest& request) {
+    // Each letter of a lane costs a look at its message, and others wait at the desk.
+    constexpr std::uint32_t kLettersMax = 500;
     const Listing listing = parse_listing(request.query());
-    return page_response(
-        HaltedLanes{catalogue_}.list(listing.filter, listing.cursor, listing.rows_max));
+    return page_response(HaltedLanes{catalogue_}.list(listing.filter, listing.cursor,
+                                                      std::min(listing.rows_max, kLettersMax)));
 }
 
 HttpResponse Admin::targets() {
