@@ -44,6 +44,7 @@ http_in::Options options_of(const Config& all) {
     options.connections_max = config.connections_max;
     options.request = limits_of(all);
     options.per_address = per_address_of(config);
+    options.uncounted_paths = {"/healthz", "/readyz"};
     options.body_rate_min = config.body_rate_min;
     if (!config.tls_cert.empty()) options.tls = http_in::TlsFiles{config.tls_cert, config.tls_key};
     return options;

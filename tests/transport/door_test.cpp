@@ -318,6 +318,17 @@ TEST(HttpIn, OneAddressThatAsksTooFastIsAnswered429BeforeItsBodyIsRead) {
     EXPECT_EQ(HttpClient{door.port()}.get("/x")->status, 200);
 }
 
+TEST(HttpIn, AProbeIsNotToldThatItAsksTooFast) {
+    HttpIn door{
+        {.port = 0, .per_address = {.requests_per_second = 0.01}, .uncounted_paths = {"/healthz"}},
+        echo};
+    HttpClient client{door.port()};
+
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(client.get("/healthz")->status, 200) << i;
+    EXPECT_EQ(client.get("/x")->status, 200) << "the probes took nobody's turn";
+    EXPECT_EQ(client.get("/x")->status, 429);
+}
+
 TEST(AddressLimits, APaceIsKeptPerAddressAndARestIsForgiven) {
     const http_in::AddressOptions options{.requests_per_second = 10};
     http_in::AddressLimits limits{options};

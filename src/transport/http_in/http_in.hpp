@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "transport/http_in/address_limits.hpp"
 #include "transport/http_in/request_reader.hpp"
@@ -35,6 +36,9 @@ struct Options {
     std::optional<TlsFiles> tls{};
     RequestLimits request{};
     AddressOptions per_address{};
+    /// Requests to these paths are not counted for their address: who looks whether the server lives
+    /// must not be told that it does not.
+    std::vector<std::string> uncounted_paths{};
     /// Whoever comes when there are this many is answered 503. 1 … 1,000,000.
     std::uint32_t connections_max = 10'000;
     /// Requests being handled; the next one is answered 503. 1 … 1,000,000.

@@ -1,5 +1,6 @@
 #include "transport/http_in/session.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "transport/http_in/door.hpp"
@@ -97,6 +98,8 @@ void Session::feed(std::string_view bytes) {
 }
 
 bool Session::is_admitted() {
+    const auto& uncounted = door_.options.uncounted_paths;
+    if (std::ranges::find(uncounted, reader_.request().path()) != uncounted.end()) return true;
     const Duration wait = door_.admit(place_);
     if (wait <= Duration{}) return true;
     refuse({429, "too-many-requests", "too many requests from one address; slow down"}, wait);
