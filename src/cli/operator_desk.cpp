@@ -98,7 +98,9 @@ json::Value OperatorDesk::ask(const HttpRequest& request) {
     if (response.status >= 400) {
         const json::Value* const error = value.find("error");
         const json::Value* const message = error != nullptr ? error->find("message") : nullptr;
-        throw std::runtime_error(message != nullptr ? message->as_string() : response.body);
+        const std::string text = message != nullptr ? message->as_string() : response.body;
+        if (response.status == 400) throw UsageError{text};  // it was asked wrongly
+        throw std::runtime_error(text);
     }
     return value;
 }

@@ -14,7 +14,7 @@ namespace waybill::cli {
 
 /// Where operators' orders go: the server that has the store open, or the store itself when nobody has.
 ///
-/// Errors: std::runtime_error with what to do.
+/// Errors: std::runtime_error with what to do, UsageError where the order was not understood.
 class OperatorDesk {
 public:
     /// `may_create`: a store that is not there yet is made.

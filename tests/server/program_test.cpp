@@ -251,6 +251,21 @@ TEST_F(Program, WhatOthersWriteIntoAMessageDoesNotReachTheTerminalAsCommands) {
     EXPECT_THAT(shown, HasSubstr("one\ntwo\\u001b[2J"));
 }
 
+TEST_F(Program, AnOrderThatIsNotUnderstoodEndsWithCodeTwo) {
+    ASSERT_EQ(run_here({"migrate"}).code, 0);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"messages", "list", "--limit", "x"},
+          {"messages", "list", "--state", "opn"},
+          {"dead", "list", "--since", "soon"},
+          {"messages", "show", "1"},
+          {"dead", "requeue", "1"},
+          {"publish", "--type", "a", "--at", "soon"}}) {
+        EXPECT_EQ(hear(words).code, 2) << words.back();
+    }
+    EXPECT_EQ(hear({"messages", "show", "01980000-0000-7000-8000-000000000000"}).code, 1)
+        << "there is none";
+}
+
 TEST_F(Program, WithoutTokensItDoesNotListenWhereOthersReachIt) {
     const Ran refused = hear({"serve", "--listen", "0.0.0.0:0"});
     EXPECT_EQ(refused.code, 2);
