@@ -50,7 +50,7 @@ HttpResponse Admin::mend(const HttpRequest& request, BulkOrder order, Operation&
         carry_out_one(catalogue_, order, *id,
                       body.find("target") != nullptr ? text_of(body, "target") : "", operation);
     } else {
-        const Listing listing = parse_listing(request.query());
+        const Listing listing = parse_listing_of_order(request.query());
         carry_out_matching(catalogue_, order, listing.filter, listing.rows_max, operation);
     }
     Object answer{{"total", progress.total},

@@ -5,7 +5,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include "server/config/units.hpp"
 #include "waybill/http.hpp"
 
 namespace waybill::server {
@@ -79,6 +82,22 @@ Listing parse_listing(std::string_view query) {
         }
     }
     return listing;
+}
+
+Listing parse_listing_of_order(std::string_view query) {
+    static const std::vector<std::string> known{"state",  "box",    "type",  "source",
+                                                "target", "tenant", "since", "until",
+                                                "reason", "limit",  "cursor"};
+    for (std::string_view rest = query; !rest.empty();) {
+        const std::string_view pair = rest.substr(0, rest.find('&'));
+        rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+        const std::string name{pair.substr(0, pair.find('='))};
+        if (name.empty() || std::ranges::find(known, name) != known.end()) continue;
+        const std::string close = nearest(name, known);
+        throw BadQuery{name + " is not a filter" +
+                       (close.empty() ? "" : "; did you mean " + close + "?")};
+    }
+    return parse_listing(query);
 }
 
 std::string url_encoded(std::string_view text) {

@@ -181,6 +181,16 @@ TEST_F(OperationIds, ADeletionThatIsRepeatedReportsSuccess) {
     EXPECT_EQ(order("/v1/targets/forget", "op-2", body).status, 404) << "another order";
 }
 
+TEST_F(OperationIds, AMisspeltFilterIsRefusedAndDiscardsNothing) {
+    let_die(1);
+
+    const HttpAnswer refused = order("/v1/dead/discard?target=it&tpye=c.d", "op-1");
+
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_THAT(refused.body, HasSubstr("tpye is not a filter; did you mean type?"));
+    EXPECT_THAT(server_.operate("GET", "/v1/dead?count=1")->body, HasSubstr(R"("count":1)"));
+}
+
 TEST_F(OperationIds, RememberWhoOrderedAndWhatCameOfIt) {
     let_die(1);
     order("/v1/dead/discard?target=it", "op-1");
