@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -53,6 +54,9 @@ public:
     void on_up(ProcessNumber process, const Uuid& incarnation, bool is_guest);
     void on_gone(ProcessNumber process, bool is_crash);
     void on_trouble(ProcessNumber process);
+    /// A channel call of it went out.
+    void on_call(ProcessNumber process) { processes_[process].call_since = now_; }
+    void on_call_answered(ProcessNumber process) { processes_[process].call_since.reset(); }
     void on_paused(ProcessNumber process, bool is_paused);
     void on_trouble_everywhere();
     void on_clock_step();
@@ -123,6 +127,7 @@ private:
         bool guest = false;
         bool paused = false;
         Duration trouble{};
+        std::optional<Duration> call_since{};
         Duration last_return{};
         std::vector<Target> registry{};
         std::vector<std::string> paused_boxes{};

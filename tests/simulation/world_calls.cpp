@@ -95,6 +95,7 @@ void World::arrive_beat(ProcessNumber number, std::uint64_t life, const Instance
 }
 
 void World::send_call(Process& process, engine::ChannelCall call) {
+    checker_.on_call(process.number);
     process.mutant->before_call(call);
     auto flight = std::make_shared<Flight>();
     flight->process = process.number;
@@ -229,6 +230,7 @@ void World::answer(const std::shared_ptr<Flight>& flight, engine::ChannelReply r
                 checker_.on_page(p.number, std::get<ReadRequest>(flight->call), *page);
             }
             p.flight.reset();
+            checker_.on_call_answered(p.number);
             p.mutant->after_call(flight->call, mine);
             p.engine->on_channel(local(p), std::move(mine));
         });
