@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/facade/last_letter.hpp"
 #include "waybill/dead_letters.hpp"
 
 namespace waybill::server {
@@ -55,6 +56,9 @@ void carry_out_matching(Catalogue& catalogue, BulkOrder order, const Filter& fil
     if (!progress.counted) {
         // An order over no letters at all: refused if the filter is, and otherwise it counts.
         progress.total = letters.discard_matching(filter, 0).remaining;
+        Filter dead = filter;
+        dead.state = Filter::State::dead;
+        progress.last = detail::last_letter(catalogue, dead, progress.total);
         progress.counted = true;
     }
     const std::uint64_t stop_at = progress.handled() + letters_max;
@@ -69,8 +73,9 @@ void carry_out_matching(Catalogue& catalogue, BulkOrder order, const Filter& fil
             operation.unfinished = true;
             return;
         }
-        const Page<DeadLetterDetail> page = letters.list(
+        Page<DeadLetterDetail> page = letters.list(
             filter, progress.cursor, static_cast<std::uint32_t>(std::min(left, kBatch)));
+        detail::end_at(page, progress.last);
         for (const DeadLetterDetail& item : page.items) {
             progress.batch.push_back(ref_of(item.letter));
         }

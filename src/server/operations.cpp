@@ -11,7 +11,7 @@
 namespace waybill::server {
 
 WAYBILL_JSON(LetterRef, message, target, requeues)
-WAYBILL_JSON(BulkProgress, total, counted, carried_out, refused, refusal, cursor, batch,
+WAYBILL_JSON(BulkProgress, total, counted, last, carried_out, refused, refusal, cursor, batch,
              after_batch)
 
 namespace {

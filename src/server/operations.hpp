@@ -31,6 +31,8 @@ struct BulkProgress {
     std::uint64_t refused = 0;
     /// Why the first one was.
     std::string refusal{};
+    /// The last of them, as a cursor; what died later is left alone.
+    std::string last{};
     /// Where the next batch begins.
     std::string cursor{};
     /// Written down before it is carried out, so that what became of it is known after a crash: a

@@ -104,6 +104,28 @@ TEST_F(InterruptedOrders, LeaveAloneWhatDiedAgainBeforeTheyWentOn) {
     EXPECT_EQ(calls, 50) << "what is dead now are other letters";
 }
 
+TEST_F(InterruptedOrders, DoNotFillUpWithWhatDiedAgainWhenLettersWereTakenByOthers) {
+    let_die(250);
+    const auto all = kit.app.dead_letters().list({.target = "bill"}, {}, 250);
+    Operation operation;
+    server::carry_out_matching(kit.app.catalogue(), BulkOrder::requeue, {.target = "bill"}, 100,
+                               operation);
+    for (std::size_t i = 200; i < 250; ++i) {
+        kit.app.dead_letters().discard({all.items[i].letter.message, "bill"});
+    }
+    kit.run_until_idle();
+    ASSERT_EQ(calls, 100) << "they died again";
+
+    operation.unfinished = false;
+    server::carry_out_matching(kit.app.catalogue(), BulkOrder::requeue, {.target = "bill"}, 10'000,
+                               operation);
+    kit.run_until_idle();
+
+    EXPECT_FALSE(operation.unfinished);
+    EXPECT_EQ(operation.bulk.carried_out, 200U);
+    EXPECT_EQ(calls, 200) << "each once";
+}
+
 /// The same over a socket.
 class OperationIds : public testing::Test {
 protected:
@@ -285,9 +307,13 @@ TEST_F(InterruptedCommands, AResumedHeadThatDiedAgainIsNotResumedTwice) {
 }
 
 TEST_F(InterruptedCommands, ACancelThatWasCarriedOutIsNoErrorWhenRepeated) {
-    const HttpResponse again = order_twice("/v1/messages/" + to_string(head) + "/cancel");
+    const Uuid waits =
+        kit.app.append({.type = "t", .not_before = kit.clock.wall() + std::chrono::hours{1}}).id;
+
+    const HttpResponse again = order_twice("/v1/messages/" + to_string(waits) + "/cancel");
 
     EXPECT_EQ(again.status, 202U) << again.body;
+    EXPECT_EQ(kit.state_of(waits), Filter::State::dead);
 }
 
 /// A notebook whose writer dies after the first note.

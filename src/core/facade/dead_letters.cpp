@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/facade/last_letter.hpp"
+
 namespace waybill {
 namespace {
 
@@ -38,10 +40,12 @@ BulkResult in_batches(Catalogue& catalogue, const Filter& filter, std::uint32_t 
     const std::uint64_t allowed = std::min(letters_max, DeadLetters::bulk_max);
     std::uint64_t left = std::min(there, allowed);
     BulkResult result{.capped = there > allowed};
+    const std::string last = left > 0 ? detail::last_letter(catalogue, wanted, there) : "";
     std::string cursor;
     while (left > 0) {
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, kBatch));
-        const Page<DeadLetterDetail> page = catalogue.dead_letters(wanted, cursor, rows);
+        Page<DeadLetterDetail> page = catalogue.dead_letters(wanted, cursor, rows);
+        detail::end_at(page, last);
         std::vector<DeliveryRef> deliveries;
         for (const DeadLetterDetail& item : page.items) {
             deliveries.push_back({item.letter.message, item.letter.target});
