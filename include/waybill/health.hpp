@@ -33,6 +33,8 @@ struct Status {
     std::uint64_t reconciled = 0;
     /// Targets of a partition that left memory and catch up from the store.
     std::uint32_t chains_behind = 0;
+    /// Messages that wait in append() while others are being stored; also when not started.
+    std::uint64_t appends_waiting = 0;
 
     bool operator==(const Status&) const = default;
 };

@@ -138,7 +138,8 @@ int run_once(const Arguments& arguments, const Globals& globals) {
     const std::uint64_t wanted = arguments.number("max", Waybill::no_limit);
     EndedSoFar ended_so_far{std::min(access->connect().upkeep()->health().open, wanted)};
     http_out::HttpOut out;
-    server::Generation generation{config, *access, out, log};
+    server::Metrics uncollected;
+    server::Generation generation{config, *access, out, log, uncollected};
     generation.app.observe(ended_so_far);
     const auto at_most = server::parse_duration(arguments.value("at-most", "30s"));
     if (!at_most) throw UsageError{"--at-most is a duration such as 30s"};

@@ -99,9 +99,11 @@ void EngineLog::on_event(const Event& event) noexcept {
                {{"message", message}, {"target", event.target}, {"reason", event.text}});
 }
 
-Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log)
-    : engine_log(log), app(settings_of(config, store)), log_(log) {
+Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log,
+                       Metrics& metrics)
+    : engine_log(log), counts(metrics, config), app(settings_of(config, store)), log_(log) {
     app.observe(engine_log);
+    app.observe(counts);
     for (const BoxConfig& box : config.boxes) {
         const Box described = app.box(box.name, box.options);
         for (const TargetConfig& target : config.targets) {

@@ -4,6 +4,7 @@
 
 #include "server/config/config.hpp"
 #include "server/log.hpp"
+#include "server/metrics.hpp"
 #include "server/store_access.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/intake.hpp"
@@ -26,17 +27,19 @@ private:
 /// makes a new one beside the old; when it stands, it takes over, and otherwise nothing has changed.
 ///
 /// Thread safety: start and stop by one thread; `app` and `intake` say their own.
-/// Lifetime:      the store, `out` and `log` outlive it.
+/// Lifetime:      the store, `out`, `log` and the metrics outlive it.
 /// Errors:        ConfigError with all problems, before anything has changed.
 class Generation {
 public:
-    Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log);
+    Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log,
+               Metrics& metrics);
     ~Generation();
 
     /// Works from now on, and knows what the store knows.
     void start();
 
     EngineLog engine_log;
+    GenerationCounts counts;
     Waybill app;
     /// Made when the boxes are there.
     std::unique_ptr<Intake> intake{};

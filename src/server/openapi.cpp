@@ -23,6 +23,7 @@ constexpr std::array kRoutes{
     Route{"POST", "/webhooks/{source}", "Takes a webhook in", "", "", false},
     Route{"GET", "/healthz", "Whether the process lives", "", "", false},
     Route{"GET", "/readyz", "Whether it can do its work", "", "", false},
+    Route{"GET", "/metrics", "Numbers for Prometheus", "", "", false},
     Route{"GET", "/v1/openapi.json", "This document"},
     Route{"GET", "/v1/messages", "Messages, newest first", kPage},
     Route{"POST", "/v1/messages", "Publishes a message", "",

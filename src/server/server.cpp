@@ -11,13 +11,16 @@
 #include "server/admin.hpp"
 #include "server/answer.hpp"
 #include "server/desk.hpp"
+#include "server/exposition.hpp"
 #include "server/generation.hpp"
+#include "server/metrics_page.hpp"
 #include "server/token.hpp"
 #include "server/version.hpp"
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/json.hpp"
 #include "waybill/signing.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
@@ -44,7 +47,7 @@ http_in::Options options_of(const Config& all) {
     options.connections_max = config.connections_max;
     options.request = limits_of(all);
     options.per_address = per_address_of(config);
-    options.uncounted_paths = {"/healthz", "/readyz"};
+    options.uncounted_paths = {"/healthz", "/readyz", "/metrics"};
     options.body_rate_min = config.body_rate_min;
     if (!config.tls_cert.empty()) options.tls = http_in::TlsFiles{config.tls_cert, config.tls_key};
     return options;
@@ -63,6 +66,7 @@ json::Object what_is_here() {
             {"webhooks", "POST /webhooks/{source}"},
             {"live", "GET /healthz"},
             {"ready", "GET /readyz"},
+            {"metrics", "GET /metrics"},
             {"publish", "POST /v1/messages (token)"},
             {"operators", "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/stats … (token)"}};
 }
@@ -77,8 +81,11 @@ struct Server::Parts {
     /// What the request's token is called; nothing: it has none that is good.
     std::optional<std::string> token_name(const HttpRequest& request);
     HttpResponse readiness();
+    bool shows_metrics();
+    HttpResponse metrics_response();
+    const StoreHealth& store_numbers(Waybill& app);
     void on_access(const http_in::Access& access);
-    void at_desk(Reply reply, std::function<HttpResponse()> answer);
+    void at_desk(Desk& desk, Reply reply, std::function<HttpResponse()> answer);
 
     Log& log;
     Config config;
@@ -86,12 +93,19 @@ struct Server::Parts {
     std::unique_ptr<StoreAccess> store;
     Admin admin;
     http_out::HttpOut out{};
+    Metrics metrics{};
+    const StoreTime began_at = system_clock().wall();
     /// Guards which generation is current: the door reads it, a reload changes it. Whoever uses one
     /// holds it, so that only who reloads or stops ends an engine: of shared pointers the last one
     /// might be the door's, and everybody would wait.
     std::shared_mutex mutex{};
     std::unique_ptr<Generation> generation;
+    /// What the store said of itself last, and when to ask again. For `probes`.
+    StoreHealth store_said{};
+    LocalTime ask_store_at{};
     Desk desk{};
+    /// Whoever watches us does not wait behind an operator's long order.
+    Desk probes{};
     std::unique_ptr<http_in::HttpIn> door{};
     bool stopped = false;
 };
@@ -112,8 +126,10 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
               const std::shared_lock lock{mutex};
               return has_target(config, box, key);
           }),
-      generation(std::make_unique<Generation>(config, *store, out, log)) {
+      generation(std::make_unique<Generation>(config, *store, out, log, metrics)) {
     generation->start();
+    // Somebody may come in before the door is hung.
+    const std::unique_lock lock{mutex};
     door = std::make_unique<http_in::HttpIn>(
         options_of(config),
         [this](HttpRequest request, Reply reply) {
@@ -125,12 +141,17 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
 void Server::Parts::on_request(HttpRequest request, Reply reply) {
     const std::string_view path = request.path();
     if (path == "/healthz") return reply(json_response(200, json::Object{{"status", "live"}}));
-    if (path == "/readyz") return at_desk(std::move(reply), [this] { return readiness(); });
+    if (path == "/readyz") return at_desk(probes, std::move(reply), [this] { return readiness(); });
+    if (path == "/metrics" && shows_metrics()) {
+        return at_desk(probes, std::move(reply), [this] { return metrics_response(); });
+    }
     if (path.starts_with("/v1/")) return on_admin(std::move(request), std::move(reply));
     const std::shared_lock lock{mutex};
     if (generation && generation->intake->is_for(path)) {
         return generation->intake->handle(
-            std::move(request), [reply](HttpResponse response, const IntakeReport& report) {
+            std::move(request), [reply, counts = &generation->counts](HttpResponse response,
+                                                                      const IntakeReport& report) {
+                counts->on_webhook(report);
                 reply(std::move(response), report.outcome);
             });
     }
@@ -159,7 +180,7 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
         log.write(LogLevel::info, "order",
                   {{"actor", actor}, {"path", request.path()}, {"operation", id ? *id : ""}});
     }
-    at_desk(std::move(reply),
+    at_desk(desk, std::move(reply),
             [this, actor, request = std::move(request)] { return admin.handle(request, actor); });
 }
 
@@ -178,8 +199,8 @@ std::optional<std::string> Server::Parts::token_name(const HttpRequest& request)
     return name;
 }
 
-void Server::Parts::at_desk(Reply reply, std::function<HttpResponse()> answer) {
-    const bool taken = desk.post([this, reply, answer = std::move(answer)] {
+void Server::Parts::at_desk(Desk& whose, Reply reply, std::function<HttpResponse()> answer) {
+    const bool taken = whose.post([this, reply, answer = std::move(answer)] {
         try {
             reply(answer());
         } catch (const std::exception& error) {
@@ -210,9 +231,45 @@ HttpResponse Server::Parts::readiness() {
     return json_response(ready ? 200 : 503, body);
 }
 
+bool Server::Parts::shows_metrics() {
+    const std::shared_lock lock{mutex};
+    return config.telemetry.prometheus;
+}
+
+/// Counting takes the store time: it is asked so rarely that it is busy with it for a twentieth of its
+/// time at most.
+const StoreHealth& Server::Parts::store_numbers(Waybill& app) {
+    constexpr Duration kGoodFor = std::chrono::seconds{5};
+    constexpr int kShare = 20;
+    const LocalTime before = system_clock().now();
+    if (before < ask_store_at) return store_said;
+    store_said = app.health().store;
+    const LocalTime after = system_clock().now();
+    ask_store_at = later(after, std::max<Duration>(kGoodFor, (after - before) * kShare));
+    return store_said;
+}
+
+HttpResponse Server::Parts::metrics_response() {
+    const std::shared_lock lock{mutex};
+    if (!generation) return error_response(503, "stopping", "the server is stopping");
+    const Levels levels{.status = generation->app.status(),
+                        .store = store_numbers(generation->app),
+                        .window_max = config.engine.window,
+                        .appends_waiting_max = config.server.waiting_max,
+                        .connections = door->connections(),
+                        .connections_max = config.server.connections_max,
+                        .process_start = began_at,
+                        .resident_bytes = resident_bytes()};
+    return {.status = 200,
+            .headers = {{"Content-Type", Exposition::content_type}},
+            .body = metrics_page(metrics, levels)};
+}
+
 void Server::Parts::on_access(const http_in::Access& access) {
+    metrics.count_access(access.status, access.outcome);
     // Those who only look whether we live would fill the log.
-    const bool is_probe = access.path == "/healthz" || access.path == "/readyz";
+    const bool is_probe =
+        access.path == "/healthz" || access.path == "/readyz" || access.path == "/metrics";
     const LogLevel level = is_probe && access.status == 200 ? LogLevel::debug : LogLevel::info;
     if (!log.wants(level)) return;
     const std::string status = std::to_string(access.status);
@@ -270,7 +327,8 @@ void Server::reload(const Config& config) {
                            std::to_string(parts.config.sources.size()) +
                            "; restart the server if it shall go on without any"}};
     }
-    auto fresh = std::make_unique<Generation>(config, *parts.store, parts.out, parts.log);
+    auto fresh =
+        std::make_unique<Generation>(config, *parts.store, parts.out, parts.log, parts.metrics);
     fresh->start();
     std::unique_ptr<Generation> old;
     {
@@ -286,6 +344,7 @@ void Server::reload(const Config& config) {
         parts.config.store = kept_store;
         parts.config.server.host = kept.host;
         parts.config.server.port = kept.port;
+        parts.config.server.connections_max = kept.connections_max;
         parts.config.server.tls_cert = kept.tls_cert;
         parts.config.server.tls_key = kept.tls_key;
     }

@@ -280,7 +280,10 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"[[subscriptions]]\ntype = '*'",
          "waybill.toml:1: subscriptions: this version does not know it yet"},
         {"[egress]\nallow_private = true", "egress: this version does not know it yet"},
-        {"[telemetry]\nprometheus = true", "telemetry: this version does not know it yet"},
+        {"[telemetry]\nprometheus = 'yes'", "telemetry.prometheus: must be true or false"},
+        {"[telemetry]\notlp = 'http://x'", "telemetry.otlp: this version does not know it yet"},
+        {"[telemetry]\nprometeus = true",
+         "telemetry.prometeus: is not a known key; did you mean \"prometheus\"?"},
         {"[secrets]\ncache_ttl = '5m'", "secrets: this version does not know it yet"},
     };
     for (const Wrong& one : table) {

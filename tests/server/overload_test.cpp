@@ -142,6 +142,8 @@ TEST(Overload, AFullAppendQueueIs503WithRetryAfterAndWhatWaitsIsStillAccepted) {
             if (is_readable(others[i])) refused.push_back(others[i].read().value());
         }
     }
+    EXPECT_THAT(HttpClient{server.port()}.get("/metrics")->body,
+                HasSubstr("\nwaybill_appends_waiting 1\n"));
     gate.open();
 
     for (const HttpAnswer& answer : refused) {
@@ -197,6 +199,9 @@ TEST(Overload, OneAddressOverItsRateIs429WithRetryAfter) {
     EXPECT_EQ(refused->status, 429);
     EXPECT_THAT(refused->body, HasSubstr(R"("code":"too-many-requests")"));
     EXPECT_GE(std::stoi(refused->headers.at("retry-after")), 1);
+    EXPECT_THAT(HttpClient{server.port()}.get("/metrics")->body,
+                HasSubstr("waybill_http_requests_total{status=\"429\"} 1\n"))
+        << "who watches is not counted";
     config = server.config();
     config.server.requests_per_address = 0;
     server.server().reload(config);

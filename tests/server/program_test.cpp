@@ -115,6 +115,24 @@ TEST_F(Program, AReloadOfAFileThatIsGoneOrEmptyKeepsTheSources) {
     EXPECT_EQ(server.end(SIGTERM), 0);
 }
 
+TEST_F(Program, MetricsAreSwitchedOnByAReloadAndHaveCountedAllAlong) {
+    write("waybill.toml", "[telemetry]\nprometheus = false\n");
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    HttpClient client{server.port()};
+    ASSERT_EQ(client.post("/webhooks/nobody", "{}")->status, 404);
+    ASSERT_EQ(client.get("/metrics")->status, 404);
+
+    write("waybill.toml", "[telemetry]\nprometheus = true\n");
+    server.signal(SIGHUP);
+    for (int i = 0; i < 20'000 && client.get("/metrics")->status == 404; ++i) {
+    }
+    ASSERT_EQ(client.post("/webhooks/nobody", "{}")->status, 404);
+
+    EXPECT_THAT(client.get("/metrics")->body,
+                HasSubstr("waybill_webhooks_total{source=\"\",outcome=\"not-found\"} 2\n"));
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
 TEST_F(Program, MistakesAreNamedAndEndWithCodeTwo) {
     EXPECT_EQ(run_here({}).code, 2);
     EXPECT_EQ(run_here({"serv"}).code, 2);

@@ -128,7 +128,9 @@ bool Waybill::run_until_idle(Duration timeout) {
 
 Status Waybill::status() {
     const auto shell = parts_->running();
-    return shell ? status_of(shell->status()) : Status{};
+    Status status = shell ? status_of(shell->status()) : Status{};
+    status.appends_waiting = parts_->appends.waiting();
+    return status;
 }
 
 Health Waybill::health(const HealthLimits& limits) {

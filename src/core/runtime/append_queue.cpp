@@ -82,6 +82,11 @@ bool AppendQueue::is_full() const {
     return waiting_messages_ >= limits_.waiting_max;
 }
 
+std::size_t AppendQueue::waiting() const {
+    const std::lock_guard lock{mutex_};
+    return waiting_messages_;
+}
+
 void AppendQueue::admit(Ticket& ticket) {
     const std::size_t together = waiting_messages_ + ticket.items.size();
     if (waiting_messages_ > 0 && together > limits_.waiting_max) {

@@ -60,6 +60,8 @@ public:
     void append(std::vector<Append> items, Appended answered);
     /// The next one would be refused.
     bool is_full() const;
+    /// Messages whose turn has not come.
+    std::size_t waiting() const;
     /// Where fresh messages are handed over; null for nowhere.
     void hand_over_to(std::shared_ptr<Mailbox> mailbox);
 

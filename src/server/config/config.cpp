@@ -96,6 +96,12 @@ void read_server(Section section, ServerConfig& server) {
     section.finish();
 }
 
+void read_telemetry(Section section, TelemetryConfig& telemetry) {
+    section.boolean("prometheus", telemetry.prometheus);
+    section.later("otlp", "traces");
+    section.finish();
+}
+
 void read_source(Section section, Source& source) {
     section.text("provider", source.provider);
     section.secrets("secrets", source.secrets);
@@ -277,7 +283,7 @@ void read_all(Section& top, Config& config, Reading& reading) {
     top.later("subscriptions", "webhooks out");
     top.later("secrets", "secrets of tenants");
     top.later("egress", "webhooks out");
-    top.later("telemetry", "metrics and traces");
+    read_telemetry(top.table("telemetry"), config.telemetry);
     read_targets(top, config, reading);
     top.finish();
 }

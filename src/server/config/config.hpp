@@ -70,6 +70,14 @@ struct TargetConfig {
     bool operator==(const TargetConfig&) const = default;
 };
 
+/// [telemetry]
+struct TelemetryConfig {
+    /// GET /metrics
+    bool prometheus = true;
+
+    bool operator==(const TelemetryConfig&) const = default;
+};
+
 /// Everything, checked.
 struct Config {
     std::string store = "sqlite:waybill.db";
@@ -78,6 +86,7 @@ struct Config {
     std::string instance = "auto";
     EngineConfig engine{};
     ServerConfig server{};
+    TelemetryConfig telemetry{};
     std::vector<Source> sources{};
     std::vector<BoxConfig> boxes{};
     std::vector<TargetConfig> targets{};
