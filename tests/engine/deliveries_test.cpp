@@ -135,6 +135,47 @@ TEST_F(EngineTest, AForgottenTargetHoldsNothingBack) {
     EXPECT_EQ(open_messages(), 0U);
 }
 
+/// Its only target goes and comes back, as after a failover that lost the registration.
+TEST_F(EngineTest, AMessageIsParkedWhenTheOnlyTargetItWaitsForIsForgotten) {
+    engine::LocalBox box = a_box("orders", {.unmatched = Unmatched::park}, {"a", "b"});
+    box.targets[0].target.matcher.type = "other";
+    Stepper& engine = run(box);
+    Message later = message("1", "L");
+    later.not_before = clock.wall() + 10s;
+    engine.append({later});
+    engine.run_for(1s);
+
+    store->forget_target("orders", "b");
+    engine.run_for(3s);
+    EXPECT_EQ(engine.count(Event::Kind::parked), 1U);
+    EXPECT_EQ(engine.count(Event::Kind::finished), 0U);
+
+    declare(box);
+    engine.run_for(20s);
+    EXPECT_EQ(engine.starts(), (Starts{"b:1"}));
+    EXPECT_EQ(open_messages(), 0U);
+}
+
+TEST_F(EngineTest, ATargetThatIsRegisteredAgainGetsWhatWaitsInMemory) {
+    const engine::LocalBox box = a_box("orders", {}, {"a", "b"});
+    hold = {"a:1"};
+    script["b:1"] = {Defer{5s}};
+    Stepper& engine = run(box);
+    engine.append({message("1", "L")});
+    engine.run_for(100ms);
+    ASSERT_EQ(engine.held().size(), 1U);
+
+    store->forget_target("orders", "b");
+    engine.run_for(2s);
+    declare(box);
+    engine.run_for(2s);
+    engine.finish_held(engine.held()[0].id, Done{});
+    engine.run_for(10s);
+
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "b:1", "b:1"}));
+    EXPECT_EQ(open_messages(), 0U);
+}
+
 TEST_F(EngineTest, WhatAForgottenTargetHasDoneIsNotCollapsed) {
     Message first = message("1", "L");
     first.collapse_key = "k";

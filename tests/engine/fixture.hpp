@@ -48,6 +48,16 @@ protected:
         return run(std::move(with));
     }
 
+    /// Registers its targets again.
+    void declare(const engine::LocalBox& box) {
+        std::vector<Target> targets;
+        for (const engine::LocalTarget& target : box.targets) {
+            targets.push_back(target.target);
+        }
+        const BoxDeclaration declaration{.name = box.name, .options = box.options};
+        store->declare({&declaration, 1}, targets);
+    }
+
     static Message message(std::string body, std::string lane = {}, std::string type = "t") {
         return {.box = "orders",
                 .type = std::move(type),

@@ -175,7 +175,6 @@ Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
     if (!has_room_for(sizeof(Work)) && via != Via::forced) {
         return refuse(partition, entry, {}, via);
     }
-    const BoxOptions& options = boxes_[partition.box]->box->options;
     const bool matched = !entry.progress.empty();
     const bool missing = entry.missing;
     routed_.clear();
@@ -183,15 +182,10 @@ Loaded Machine::take_unrouted(Partition& partition, Entry& entry, Via via) {
         make_work(partition, entry, routed_, lane_hash_of(*boxes_[partition.box], *entry.message));
     work.missing = missing;
     work.halted = work.halted && !missing;
-    if (missing || (!matched && options.unmatched == Unmatched::dead)) {
-        work.letters.push_back(
-            {.message = work.message->id,
-             .sequence = work.sequence,
-             .reason = missing ? "the message's row is missing" : "no registered target matches",
-             .requeues = work.requeues,
-             .at = store_now()});
-    } else if (!matched && options.unmatched == Unmatched::park) {
-        work.parked = true;
+    if (missing) {
+        bury_unrouted(work, "the message's row is missing");
+    } else if (!matched) {
+        give_up_unmatched(work);
     }
     mark_dirty(work);
     return Loaded::taken;

@@ -142,6 +142,10 @@ private:
     void remove(Work& work);
     bool is_known(const Partition& partition, const Entry& entry) const;
     void reroute(Work& work);
+    void follow_registry(Work& work, std::uint32_t index);
+    static bool is_unmatched(const Work& work);
+    void give_up_unmatched(Work& work);
+    void bury_unrouted(Work& work, std::string reason);
     void note_foreign(Partition& partition, const BoxState& box,
                       const std::vector<Delivery>& deliveries);
 

@@ -60,15 +60,10 @@ void Machine::note_foreign(Partition& partition, const BoxState& box,
 /// The registry changed while the work was in memory.
 void Machine::reroute(Work& work) {
     const BoxState& box = box_of(work);
-    for (Delivery& delivery : work.deliveries) {
-        if (box.routes.targets()[delivery.target].forgotten &&
-            delivery.state == Delivery::State::ready) {
-            clear_timer(delivery);
-            delivery.state = Delivery::State::done;  // it counts no longer
-            mark_dirty(work);
-        }
+    const bool was_unmatched = is_unmatched(work);
+    for (std::uint32_t i = 0; i < work.deliveries.size(); ++i) {
+        follow_registry(work, i);
     }
-    const bool was_unmatched = work.deliveries.empty() && !work.missing;
     Entry entry{.message = work.message, .only = work.only};
     route(box, entry, routed_);
     for (Delivery& fresh : routed_) {
@@ -82,13 +77,63 @@ void Machine::reroute(Work& work) {
             work.deliveries.push_back(std::move(fresh));
         }
     }
-    if (was_unmatched && !work.deliveries.empty()) {
+    if (was_unmatched && !is_unmatched(work)) {
         work.letters.clear();  // somebody wants it after all
         work.sent_letters = 0;
         work.parked = false;
+    } else if (!was_unmatched && is_unmatched(work)) {
+        give_up_unmatched(work);
     }
     bury_orphans(work);
     note_foreign(*work.partition, box, work.deliveries);
+}
+
+/// A forgotten target counts no longer. If it is registered again in time, after a failover that had
+/// lost it, say, it counts as before.
+void Machine::follow_registry(Work& work, std::uint32_t index) {
+    Delivery& delivery = work.deliveries[index];
+    const bool is_forgotten = box_of(work).routes.targets()[delivery.target].forgotten;
+    if (is_forgotten && delivery.state == Delivery::State::ready) {
+        clear_timer(delivery);
+        delivery.state = Delivery::State::done;
+        delivery.waived = true;
+        mark_dirty(work);
+    } else if (!is_forgotten && delivery.waived) {
+        delivery.state = Delivery::State::ready;
+        delivery.waived = false;
+        if (delivery.attached && !work.entered) {
+            set_timer(work, index, work.message->not_before);
+        } else if (delivery.attached) {
+            advance(work, delivery.chain);
+        }
+    }
+}
+
+/// Nothing has come of it, and nobody is left to want it.
+bool Machine::is_unmatched(const Work& work) {
+    return !work.missing && !work.begun && !work.collapsed &&
+           std::ranges::all_of(work.deliveries, [](const Delivery& delivery) {
+               return delivery.waived && delivery.failures == 0;
+           });
+}
+
+/// What becomes of a message that nobody wants is for its box to say.
+void Machine::give_up_unmatched(Work& work) {
+    const Unmatched unmatched = box_of(work).box->options.unmatched;
+    if (unmatched == Unmatched::park) {
+        work.parked = true;
+    } else if (unmatched == Unmatched::dead) {
+        bury_unrouted(work, "no registered target matches");
+    }
+}
+
+/// A dead letter of no target.
+void Machine::bury_unrouted(Work& work, std::string reason) {
+    work.letters.push_back({.message = work.message->id,
+                            .sequence = work.sequence,
+                            .reason = std::move(reason),
+                            .requeues = work.requeues,
+                            .at = store_now()});
 }
 
 }  // namespace waybill::engine
