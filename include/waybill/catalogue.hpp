@@ -51,6 +51,8 @@ struct DeadLetterDetail {
     DeadLetter letter{};
     /// Its own copy, body included.
     MessagePtr message{};
+    /// A decimal number that grows from letter to letter, without leading zeros: a page after it
+    /// begins with the next one.
     std::string cursor{};
 };
 

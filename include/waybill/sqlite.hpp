@@ -29,7 +29,8 @@ struct Options {
     Synchronous synchronous = Synchronous::full;
     /// Partitions of a box that does not say otherwise. One process owns them all. 1 … 1,024.
     std::uint32_t partitions = 1;
-    /// How long a call waits for the write lock, ours and SQLite's together. 1 ms … 10 min.
+    /// How long a call waits for the write lock: first for its turn here, then for the file. A round of
+    /// calls waits as long as its most patient one. 1 ms … 10 min.
     Duration busy_timeout = std::chrono::seconds{5};
     /// An inline handler holds the write lock: beyond this it fails and is rolled back. 1 ms … 10 min.
     Duration inline_deadline = std::chrono::seconds{1};

@@ -47,7 +47,7 @@ Page<HaltedLane> HaltedLanes::list(const Filter& filter, const std::string& curs
     Filter wanted = filter;
     wanted.state = Filter::State::dead;
     Page<HaltedLane> page;
-    // The letter a lane stands at is always there: no sweep takes it.
+    // The letter a lane stands at is always there: no sweep and no discard takes it.
     const Page<DeadLetterDetail> letters = catalogue_->dead_letters(wanted, cursor, letters_max);
     page.next = letters.next;
     // Several letters may hold one lane. It is listed with the first of them, or, when only some of

@@ -9,13 +9,14 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/child_process.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::server {
@@ -46,31 +47,13 @@ public:
         std::array<int, 2> ends{};
         if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
         output_ = ends[0];
-        posix_spawn_file_actions_t files;
-        ::posix_spawn_file_actions_init(&files);
-        ::posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-        // At a reload there are a listening socket and clients, which it has no business with.
-        ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-        posix_spawnattr_t how;
-        ::posix_spawnattr_init(&how);
-        // What a server blocks and ignores is no business of its children.
-        sigset_t none;
-        sigset_t ignored;
-        ::sigemptyset(&none);
-        ::sigemptyset(&ignored);
-        ::sigaddset(&ignored, SIGPIPE);
-        ::posix_spawnattr_setsigmask(&how, &none);
-        ::posix_spawnattr_setsigdefault(&how, &ignored);
-        ::posix_spawnattr_setpgroup(&how, 0);
-        ::posix_spawnattr_setflags(
-            &how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-        std::string name = "sh";
-        std::string option = "-c";
-        std::string text = command;
-        const std::array<char*, 4> words{name.data(), option.data(), text.data(), nullptr};
-        if (::posix_spawn(&pid_, "/bin/sh", &files, &how, words.data(), environ) != 0) pid_ = -1;
-        ::posix_spawnattr_destroy(&how);
-        ::posix_spawn_file_actions_destroy(&files);
+        try {
+            pid_ = spawn({.command = {"/bin/sh", "-c", command},
+                          .environment = own_environment(),
+                          .output = ends[1]});
+        } catch (const std::runtime_error&) {
+            // runs() says so.
+        }
         ::close(ends[1]);
     }
     ~Shell() {

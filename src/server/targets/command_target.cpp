@@ -4,20 +4,18 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/text.hpp"
-
-extern char** environ;  // NOLINT: what the system calls it
+#include "server/child_process.hpp"
 
 namespace waybill::server {
 namespace {
@@ -73,15 +71,11 @@ std::string variable_name(std::string_view attribute) {
 
 /// Ours, without secrets, and without what somebody could mistake for this message's.
 std::vector<std::string> inherited(const std::vector<std::string>& hidden) {
-    std::vector<std::string> variables;
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-        const std::string_view text{*variable};
+    std::vector<std::string> variables = own_environment();
+    std::erase_if(variables, [&](std::string_view text) {
         const std::string_view name = text.substr(0, text.find('='));
-        if (name.starts_with("WAYBILL_") || std::ranges::find(hidden, name) != hidden.end()) {
-            continue;
-        }
-        variables.emplace_back(text);
-    }
+        return name.starts_with("WAYBILL_") || std::ranges::find(hidden, name) != hidden.end();
+    });
     return variables;
 }
 
@@ -103,45 +97,6 @@ std::vector<std::string> environment_for(const Message& message, const Context& 
     add("WAYBILL_ATTEMPT", std::to_string(context.attempt()));
     for (const auto& [name, value] : message.attributes) add(variable_name(name), value);
     return variables;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (std::string& text : texts) all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-}
-
-/// In a process group of its own, so that its children can be killed with it.
-pid_t spawn(std::vector<std::string> command, std::vector<std::string> variables, Pipe& input,
-            Pipe& errors) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawn_file_actions_adddup2(&actions, input.read_end(), STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, errors.write_end(), STDERR_FILENO);
-    // What it leaves running would otherwise hold the port and the connections of our clients.
-    ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    ::posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::posix_spawnattr_setsigmask(&attributes, &signals);
-    ::sigaddset(&signals, SIGPIPE);
-    ::posix_spawnattr_setsigdefault(&attributes, &signals);
-    pid_t child = -1;
-    const std::vector<char*> arguments = pointers(command);
-    const std::vector<char*> environment = pointers(variables);
-    const int error = ::posix_spawnp(&child, arguments.front(), &actions, &attributes,
-                                     arguments.data(), environment.data());
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-    if (error != 0) {
-        throw std::runtime_error("cannot run " + command.front() + ": " + std::strerror(error));
-    }
-    return child;
 }
 
 /// Takes what there is to read. False: there is no more, ever.
@@ -207,8 +162,10 @@ Handler command_target(std::vector<std::string> command, std::vector<std::string
                                                                       Context& context) -> Outcome {
         Pipe input;
         Pipe errors;
-        const pid_t child =
-            spawn(command, environment_for(message, context, hidden), input, errors);
+        const pid_t child = spawn({.command = command,
+                                   .environment = environment_for(message, context, hidden),
+                                   .input = input.read_end(),
+                                   .errors = errors.write_end()});
         input.close_read();
         errors.close_write();
         const Descriptor ended{static_cast<int>(::syscall(SYS_pidfd_open, child, 0))};

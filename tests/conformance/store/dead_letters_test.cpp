@@ -80,6 +80,26 @@ TEST_P(StoreConformance, DeadLettersComeOldestFirstInPages) {
     EXPECT_EQ(second.next, "");
 }
 
+/// An order over many ends at the letter that was the last when it began.
+TEST_P(StoreConformance, CursorsOfDeadLettersAreNumbersThatGrow) {
+    constexpr int kLetters = 12;  // from one digit to two
+    declare_box();
+    for (int i = 1; i <= kLetters; ++i) append(order(i));
+    Host host = owner();
+    for (const Entry& row : host.scan()) host.die(row, "billing");
+
+    const auto page = catalogue().dead_letters({}, "", kLetters);
+
+    ASSERT_EQ(page.items.size(), static_cast<std::size_t>(kLetters));
+    std::uint64_t before = 0;
+    for (const DeadLetterDetail& item : page.items) {
+        const std::uint64_t number = std::stoull(item.cursor);
+        EXPECT_EQ(std::to_string(number), item.cursor);
+        EXPECT_GT(number, before);
+        before = number;
+    }
+}
+
 TEST_P(StoreConformance, DeadLettersAreFilteredByWhatPeopleKnow) {
     declare_box();
     Message github = order(2);
