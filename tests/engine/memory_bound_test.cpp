@@ -163,13 +163,15 @@ TEST_F(MemoryBound, LanesThatWereLongOnceGiveTheirMemoryBack) {
     const std::size_t before = heap_bytes();
 
     for (std::uint64_t key = 1; key <= kLanes; ++key) {
-        engine::LaneQueue& queue = lanes.insert(key).queue;
-        for (engine::Work& work : works) queue.insert(work);
+        SequenceQueue<engine::Work>& queue = lanes.insert(key).queue;
+        for (engine::Work& work : works) queue.insert(work.sequence, work);
     }
     for (std::uint64_t key = 1; key <= kLanes; ++key) {
-        engine::LaneQueue& queue = lanes.at(key).queue;
+        SequenceQueue<engine::Work>& queue = lanes.at(key).queue;
         // Half of them leave as they would in life, and wait with one left.
-        for (std::size_t i = 0; key % 2 == 0 && i + 1 < works.size(); ++i) queue.erase(works[i]);
+        for (std::size_t i = 0; key % 2 == 0 && i + 1 < works.size(); ++i) {
+            queue.erase(works[i].sequence);
+        }
         if (key % 2 == 1) lanes.erase(key);
     }
 

@@ -7,40 +7,17 @@
 #include <vector>
 
 #include "core/engine/key_table.hpp"
+#include "core/sequence_queue.hpp"
 #include "waybill/message.hpp"
 
 namespace waybill::engine {
 
 struct Work;
 
-/// Works in the order of their sequence. They leave at the front and come in at the back.
-class LaneQueue {
-public:
-    bool empty() const { return first_ == works_.size(); }
-    std::size_t size() const { return works_.size() - first_; }
-    Work* operator[](std::size_t i) const { return works_[first_ + i]; }
-    Work* front() const { return works_[first_]; }
-    Work* back() const { return works_.back(); }
-    /// For those who change it while they walk.
-    std::vector<Work*> copy() const;
-
-    /// Once, however often it is said.
-    void insert(Work& work);
-    void erase(const Work& work);
-    void clear();
-
-private:
-    std::size_t place_of(const Work& work) const;
-
-    std::vector<Work*> works_{};
-    /// Those before it have left.
-    std::size_t first_ = 0;
-};
-
 /// What memory knows of one (lane, chain).
 struct alignas(64) Lane {
     /// Attached works that have entered (exclusive lanes: and do not back off).
-    LaneQueue queue{};
+    SequenceQueue<Work> queue{};
     /// Rows from here on are in the store only. 0: none.
     Sequence skipped_from = 0;
     /// Asked for; the answer is on its way.

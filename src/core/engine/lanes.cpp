@@ -31,8 +31,8 @@ bool Machine::enter_lane(Work& work, std::uint32_t chain) {
     if (work.lane_hash == 0 || !chain_is_open(work, chain)) {
         return true;
     }
-    LaneQueue& queue = lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue;
-    queue.insert(work);
+    SequenceQueue<Work>& queue = lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue;
+    queue.insert(work.sequence, work);
     return queue.front() == &work;
 }
 
@@ -49,7 +49,7 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
     if (lane == nullptr) {
         return;
     }
-    lane->queue.erase(work);
+    lane->queue.erase(work.sequence);
     settle_lane(partition, key, chain, work.message->lane);
 }
 
@@ -117,10 +117,10 @@ bool Machine::wants_more(const Partition& partition, const Lane& lane) const {
     if (lane.queue.empty()) {
         return true;
     }
-    const Work& front = *lane.queue.front();
-    if (front.sequence >= lane.skipped_from) {
+    if (lane.queue.first_sequence() >= lane.skipped_from) {
         return true;
     }
+    const Work& front = *lane.queue.front();
     const bool stuck =
         boxes_[partition.box]->box->options.lanes == Lanes::strict && row_due(front) > store_now();
     return !stuck && lane.queue.size() <= config_.options.lane_rows / 4;
@@ -143,9 +143,7 @@ void Machine::block_lane(Partition& partition, std::uint64_t key, std::uint32_t 
     }
     if (Lane* known = partition.lanes.find(key)) {
         Lane& lane = *known;
-        if (const auto work = partition.works.find(head); work != partition.works.end()) {
-            lane.queue.erase(work->second);
-        }
+        lane.queue.erase(head);
         if (lane.skipped_from != 0 && lane.skipped_from < head) {
             // Something before it is in the store too: the lane reads on from there and meets it again.
             return settle_lane(partition, key, chain, text);
@@ -233,7 +231,7 @@ void Machine::advance_after_run(Work& work, std::uint32_t chain) {
     const Lane* lane =
         work.lane_hash == 0 ? nullptr : work.partition->lanes.find(lane_key(work.lane_hash, chain));
     if (lane != nullptr && !lane->queue.empty() && lane->running == 0 &&
-        lane->queue.front()->sequence < work.sequence) {
+        lane->queue.first_sequence() < work.sequence) {
         advance(*lane->queue.front(), chain);
     }
 }

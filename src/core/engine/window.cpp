@@ -246,7 +246,7 @@ void Machine::rewind_largest_chain() {
                                    ? nullptr
                                    : partition->lanes.find(lane_key(work->lane_hash, chain));
             if (lane != nullptr && !lane->queue.empty() &&
-                lane->queue.back()->sequence > work->sequence) {
+                lane->queue.last_sequence() > work->sequence) {
                 continue;
             }
             if (partition->cursors[chain] == tail) {

@@ -133,9 +133,8 @@ void read_lanes(Tables& tables, const ReadRequest& request, ReadPage& page) {
     for (const LaneRef& wanted : request.lanes) {
         const Partition* partition = tables.partition(wanted.partition);
         if (partition == nullptr) continue;
-        std::uint32_t left = request.lane_rows;
-        for (const Row* row = partition->work.lane_from(wanted.lane, wanted.from);
-             row != nullptr && left > 0; row = row->after, --left) {
+        for (const Row* row :
+             partition->work.lane_from(wanted.lane, wanted.from, request.lane_rows)) {
             if (!filler.add(row->entry)) return;
         }
     }

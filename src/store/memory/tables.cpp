@@ -4,11 +4,16 @@
 
 namespace waybill::memory {
 
-const Row* OpenWork::lane_from(const std::string& name, Sequence from) const {
+std::vector<const Row*> OpenWork::lane_from(const std::string& name, Sequence from,
+                                            std::size_t rows_max) const {
+    std::vector<const Row*> rows;
     const auto found = lanes_.find(name);
-    const Row* row = found == lanes_.end() ? nullptr : found->second.first;
-    while (row != nullptr && row->entry.sequence < from) row = row->after;
-    return row;
+    if (found == lanes_.end()) return rows;
+    const SequenceQueue<Row>& lane = found->second;
+    for (std::size_t i = lane.place_from(from); i < lane.size() && rows.size() < rows_max; ++i) {
+        rows.push_back(lane[i]);
+    }
+    return rows;
 }
 
 Row* OpenWork::find(Sequence sequence) {
@@ -49,25 +54,14 @@ void OpenWork::enter_lane(Row& row) {
     const std::string& name = row.entry.message->lane;
     if (name.empty()) return;
     row.lane = &*lanes_.try_emplace(name).first;
-    LaneRows& lane = row.lane->second;
-    // What is new is the last; only what was parked has to look for its place.
-    row.before = lane.last;
-    while (row.before != nullptr && row.before->entry.sequence > row.entry.sequence) {
-        row.before = row.before->before;
-    }
-    row.after = row.before == nullptr ? lane.first : row.before->after;
-    (row.before == nullptr ? lane.first : row.before->after) = &row;
-    (row.after == nullptr ? lane.last : row.after->before) = &row;
+    row.lane->second.insert(row.entry.sequence, row);
 }
 
 void OpenWork::leave_lane(Row& row) {
     if (row.lane == nullptr) return;
-    LaneRows& lane = row.lane->second;
-    (row.before == nullptr ? lane.first : row.before->after) = row.after;
-    (row.after == nullptr ? lane.last : row.after->before) = row.before;
-    if (lane.first == nullptr) lanes_.erase(row.lane->first);
+    row.lane->second.erase(row.entry.sequence);
+    if (row.lane->second.empty()) lanes_.erase(row.lane->first);
     row.lane = nullptr;
-    row.before = row.after = nullptr;
 }
 
 void OpenWork::move(Row& row) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/sequence_queue.hpp"
 #include "waybill/box.hpp"
 #include "waybill/catalogue.hpp"
 #include "waybill/memory.hpp"
@@ -37,21 +39,15 @@ struct MessageRow {
 
 struct Row;
 
-/// The ready rows of one lane.
-struct LaneRows {
-    Row* first = nullptr;
-    Row* last = nullptr;
-};
-using LaneIndex = std::unordered_map<std::string, LaneRows>;
+/// The ready rows of each lane.
+using LaneIndex = std::unordered_map<std::string, SequenceQueue<Row>>;
 
 /// A row of open work; its message row lives at least as long.
 struct Row {
     Entry entry{};
     MessageRow* message = nullptr;
-    /// Its lane and its neighbours there, by sequence. Null: it is in none.
+    /// Null: it is in none.
     LaneIndex::value_type* lane = nullptr;
-    Row* before = nullptr;
-    Row* after = nullptr;
 };
 
 /// The open work of one partition with its indexes by due time and lane. Parked rows are kept apart,
@@ -65,8 +61,9 @@ public:
     const Rows& ready() const { return ready_; }
     const Rows& parked() const { return parked_; }
     const DueIndex& due() const { return due_; }
-    /// The lane's first row from there on. Null: none.
-    const Row* lane_from(const std::string& name, Sequence from) const;
+    /// The lane's first rows from there on.
+    std::vector<const Row*> lane_from(const std::string& name, Sequence from,
+                                      std::size_t rows_max) const;
 
     /// Null: no such row. Change what the indexes look at (due, parked) through `change` only.
     Row* find(Sequence sequence);
