@@ -244,8 +244,7 @@ bool Machine::lane_admits(Partition& partition, Sequence sequence, StoreTime due
     }
     // While there is memory in plenty, reading a row twice costs more than keeping it.
     if (lane.queue.size() >= config_.options.lane_rows && via != Via::lanes &&
-        memory_used() > config_.options.window_bytes / 2 &&
-        sequence > lane.queue.last_sequence()) {
+        memory_used() > config_.options.window_bytes / 2 && sequence > lane.queue.last_sequence()) {
         lane.skip_from(sequence);
         return false;
     }

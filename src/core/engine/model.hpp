@@ -32,7 +32,7 @@ struct Delivery {
     bool sent = false;     ///< part of the settle that is on its way
     bool cancel = false;   ///< an operator wants it ended
     bool skipped = false;  ///< dead, and no reason to halt its lane
-    bool waived = false;   ///< done because its target is forgotten: only here, the store never knew
+    bool waived = false;  ///< done because its target is forgotten: only here, the store never knew
     std::uint32_t failures = 0;
     StoreTime due{};
     /// Key in Machine::timers_ with timer_due, 0 for none.
