@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <string>
 
 #include "cli/command.hpp"
@@ -26,24 +27,59 @@ std::string words_of(const Command& command) {
     return words;
 }
 
+/// "--config|--store": behind these comes a value.
+std::string options_with_value() {
+    std::set<std::string> names;
+    for (const Command& command : commands()) {
+        for (const OptionSpec& option : command.options) {
+            if (!option.value.empty()) names.insert("--" + std::string{option.name});
+        }
+    }
+    for (const char* name : {"--config", "--store"}) names.insert(name);
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : "|") + name;
+    return list;
+}
+
 int completion(const Arguments& arguments, const Globals&) {
     const std::string& shell = arguments.word(0, "bash or zsh");
     if (shell != "bash" && shell != "zsh") throw UsageError{"completion knows bash and zsh"};
-    if (shell == "zsh") std::cout << "autoload -U +X bashcompinit && bashcompinit\n";
-    std::cout << "_waybill() {\n"
-                 "    local words=\"\" command=\"${COMP_WORDS[1]}\"\n"
-                 "    local global=\"--config --store --log-level --log-format --help\"\n"
-                 "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"";
+    if (shell == "zsh") {
+        // A zsh that nobody has set up completes nothing at all.
+        std::cout << "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
+                     "autoload -U +X bashcompinit && bashcompinit\n";
+    }
+    std::cout << R"(_waybill() {
+    local words="" command="" at=1
+    local global="--config --store --log-level --log-format --help"
+    while [ "$at" -lt "$COMP_CWORD" ] && [ -z "$command" ]; do
+        case "${COMP_WORDS[at]}" in
+            --config|--store|--log-level|--log-format) at=$((at + 1)) ;;
+            --*) ;;
+            *) command="${COMP_WORDS[at]}" ;;
+        esac
+        at=$((at + 1))
+    done
+    case "${COMP_WORDS[COMP_CWORD - 1]}" in
+        --log-level) words="debug info warn error" ;;
+        --log-format) words="text json" ;;
+        )" << options_with_value()
+              << R"() words="" ;;
+        *) case "$command" in
+)";
+    std::cout << "            \"\") words=\"";
     for (const Command& command : commands()) std::cout << command.name << " ";
-    std::cout << "--help --version\"\n    else\n        case \"$command\" in\n";
+    std::cout << "$global --version\" ;;\n";
     for (const Command& command : commands()) {
         std::cout << "            " << command.name << ") words=\"$global" << words_of(command)
                   << "\" ;;\n";
     }
-    std::cout << "        esac\n    fi\n"
-                 "    COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
-                 "}\n"
-                 "complete -o default -F _waybill waybill\n";
+    std::cout << R"(        esac ;;
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _waybill waybill
+)";
     return 0;
 }
 
@@ -56,7 +92,7 @@ Command completion_command() {
             .options = {},
             .examples =
                 "  source <(waybill completion bash)\n"
-                "  waybill completion zsh >> ~/.zshrc\n",
+                "  source <(waybill completion zsh)     in ~/.bashrc or ~/.zshrc: for good\n",
             .run = completion};
 }
 

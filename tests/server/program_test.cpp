@@ -172,6 +172,29 @@ TEST_F(Program, ShellsCompleteCommandsVerbsAndOptions) {
     EXPECT_EQ(run_here({"completion", "fish"}).code, 2);
 }
 
+TEST_F(Program, BashCompletesBehindGlobalOptionsToo) {
+    write("complete",
+          run_here({"completion", "bash"}).output +
+              R"(COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _waybill; echo "${COMPREPLY[*]}")");
+    const auto completed = [&](const std::string& words) {
+        const std::string command = "bash " + folder_.file("complete") + " waybill " + words;
+        FILE* const pipe = ::popen(command.c_str(), "r");
+        std::string said;
+        for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
+            said += static_cast<char>(c);
+        }
+        ::pclose(pipe);
+        return said;
+    };
+
+    EXPECT_EQ(completed("mess"), "messages\n");
+    EXPECT_EQ(completed("--sto"), "--store\n");
+    EXPECT_EQ(completed("--config x --help mess"), "messages\n");
+    EXPECT_EQ(completed("--store memory: dead req"), "requeue\n");
+    EXPECT_EQ(completed("serve --log-format ''"), "text json\n");
+    EXPECT_EQ(completed("check --config ''"), "\n") << "the shell offers files";
+}
+
 TEST_F(Program, VerifyExplainsACapturedWebhook) {
     write("headers",
           "X-Hub-Signature-256: sha256=00\nX-GitHub-Event: push\nX-GitHub-Delivery: 1\n");
