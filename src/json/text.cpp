@@ -10,6 +10,7 @@
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
 
+#include "json/as_written.hpp"
 #include "waybill/json/value.hpp"
 
 /// From text to values and back: Boost.JSON, and nobody sees it.
@@ -29,6 +30,8 @@ public:
 
     using Error = bj::error_code;
     using Text = bj::string_view;
+
+    explicit Builder(bool as_written) : as_written_(as_written) {}
 
     bool on_document_begin(Error&) { return true; }
     bool on_document_end(Error&) { return true; }
@@ -51,7 +54,10 @@ public:
         double value = 0;
         const auto end = text.data() + text.size();
         const auto [stopped, problem] = std::from_chars(text.data(), end, value);
-        if (problem == std::errc{} && stopped == end) return put(value);
+        if (problem == std::errc{} && stopped == end) {
+            const bool is_digits = text.find_first_of(".eE") == std::string::npos;
+            return as_written_ && is_digits ? put(text) : put(value);
+        }
         error = bj::error::exponent_overflow;
         return false;
     }
@@ -102,6 +108,7 @@ private:
         return true;
     }
 
+    const bool as_written_;
     Value document_{};
     std::vector<Level> stack_{};
     std::string text_{};
@@ -151,17 +158,25 @@ bj::value to_boost(const Value& value, std::size_t depth) {
     });
 }
 
-}  // namespace
-
-Value parse(std::string_view text) {
+Value parse_with(std::string_view text, bool as_written) {
     bj::parse_options options;
     options.max_depth = depth_max;
-    bj::basic_parser<Builder> parser{options};
+    bj::basic_parser<Builder> parser{options, as_written};
     bj::error_code error;
     const std::size_t read = parser.write_some(false, text.data(), text.size(), error);
     if (!error && read < text.size()) error = bj::error::extra_data;
     if (error) throw ReadError{"is not JSON: " + error.message()};
     return parser.handler().take();
+}
+
+}  // namespace
+
+Value parse(std::string_view text) {
+    return parse_with(text, false);
+}
+
+Value parse_as_written(std::string_view text) {
+    return parse_with(text, true);
 }
 
 std::string to_text(const Value& value) {

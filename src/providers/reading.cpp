@@ -5,6 +5,8 @@
 #include <concepts>
 #include <vector>
 
+#include "json/as_written.hpp"
+
 namespace waybill::providers {
 namespace {
 
@@ -13,7 +15,8 @@ constexpr std::string_view kQuery = "query:";
 constexpr std::string_view kForm = "form:";
 constexpr std::string_view kJson = "json:";
 
-/// Texts and whole numbers name things; a fraction, a truth or a structure does not.
+/// Texts and whole numbers name things, also such that no integer holds; a number with a point or an
+/// exponent, a truth or a structure does not.
 std::optional<std::string> name_in(const json::Value& value) {
     return value.visit([](const auto& data) -> std::optional<std::string> {
         using Data = std::decay_t<decltype(data)>;
@@ -108,7 +111,7 @@ const json::Value* Reading::body() {
     if (!parsed_) {
         parsed_ = true;
         try {
-            body_ = json::parse(content_);
+            body_ = json::parse_as_written(content_);
         } catch (const json::ReadError& error) {
             problem_ = error.problem();
         }

@@ -24,7 +24,7 @@ public:
     std::optional<std::string> find(std::string_view places);
 
     const HttpRequest& request() const { return request_; }
-    /// Null: the body is not JSON, and problem() says why.
+    /// Null: the body is not JSON, and problem() says why. Whole numbers beyond 64 bits are strings.
     const json::Value* body();
     /// "is not JSON: …", or that a member someone asked for is there twice. Empty: none so far.
     const std::string& problem() const { return problem_; }
