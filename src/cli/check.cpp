@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include "cli/command.hpp"
+#include "server/config/here.hpp"
 #include "server/store_access.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/providers.hpp"
 #include "waybill/store.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::cli {
 namespace {
@@ -17,17 +19,19 @@ std::string counted(std::size_t count, const std::string& what) {
 }
 
 /// What would keep `serve` from opening it. A store that a server has open is fine.
-Problems problems_of_store(const server::Config& config) {
+Problems problems_of_store(const server::LoadedConfig& loaded) {
+    const server::Config& config = loaded.config;
+    const std::string place = loaded.place("store");
     const std::string file = server::file_of(config.store);
     if (file.empty()) return {};
     const std::string folder = std::filesystem::path{file}.parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
-        return {"store: this user cannot write to the folder of " + file +
+        return {place + "this user cannot write to the folder of " + file +
                 "; change its permissions, or name a file elsewhere"};
     }
     if (!std::filesystem::exists(file)) return {};
     if (::access(file.c_str(), R_OK | W_OK) != 0) {
-        return {"store: this user cannot read and write " + file + "; change its permissions"};
+        return {place + "this user cannot read and write " + file + "; change its permissions"};
     }
     try {
         const auto access = server::open_store(config.store, server::store_options(config));
@@ -36,28 +40,20 @@ Problems problems_of_store(const server::Config& config) {
         return access->connect().upkeep()->check_settings();
     } catch (const StoreError& error) {
         if (error.reaction() == Reaction::back_off) return {};
-        return {std::string{"store: "} + error.what()};
+        return {place + error.what()};
     }
-}
-
-Problems problems_of_tls(const server::ServerConfig& config) {
-    Problems problems;
-    for (const std::string& file : {config.tls_cert, config.tls_key}) {
-        if (!file.empty() && ::access(file.c_str(), R_OK) != 0) {
-            problems.push_back("server.tls: " + file + " cannot be read; name a PEM file");
-        }
-    }
-    return problems;
 }
 
 int check(const Arguments& arguments, const Globals& globals) {
     const server::LoadedConfig loaded = load(globals);
+    const server::SaidHere here = server::check_here(loaded, system_clock().wall());
     Problems problems = providers::self_test();
-    for (std::string& text : problems_of_store(loaded.config)) problems.push_back(std::move(text));
-    for (std::string& text : problems_of_tls(loaded.config.server)) {
-        problems.push_back(std::move(text));
+    for (const Problems& more : {problems_of_store(loaded), here.problems}) {
+        problems.insert(problems.end(), more.begin(), more.end());
     }
-    for (const std::string& warning : loaded.warnings) std::cerr << "warning: " << warning << "\n";
+    for (const Problems& some : {loaded.warnings, here.warnings}) {
+        for (const std::string& warning : some) std::cerr << "warning: " << warning << "\n";
+    }
     if (!problems.empty()) throw ConfigError{std::move(problems)};
     if (arguments.has("print")) {
         std::cout << loaded.effective;

@@ -131,7 +131,12 @@ server::LoadedConfig load(const Globals& globals) {
     server::LoadedConfig loaded = file.empty()
                                       ? server::load_config({}, "waybill.toml", environment)
                                       : server::load_config_file(file, environment);
-    if (!globals.store.empty()) loaded.config.store = globals.store;
+    if (globals.store.empty()) return loaded;
+    if (const std::string problem = server::problem_of_store(globals.store); !problem.empty()) {
+        throw ConfigError{{"--store: " + problem}};
+    }
+    loaded.config.store = globals.store;
+    loaded.places["store"] = "--store: ";
     return loaded;
 }
 

@@ -68,8 +68,10 @@ OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
     }
     if (const auto local = server::read_local_access(server::local_access_file(file))) {
         // Left behind by a server that died, it leads nowhere: then nobody has the store open.
-        const auto alive = http_out::perform(
-            {.method = "GET", .url = local->url + "/healthz", .timeout = std::chrono::seconds{5}});
+        const auto alive = http_out::perform({.method = "GET",
+                                              .url = local->url + "/healthz",
+                                              .timeout = std::chrono::seconds{5},
+                                              .key_pin = local->key_pin});
         // Any answer, also "too many requests", is the answer of a server that lives.
         if (alive.status != 0) {
             answer_ = [local](const HttpRequest& request) -> HttpResponse {
@@ -79,6 +81,7 @@ OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
                                        .headers = with_token(request.headers, local->token),
                                        .body = request.body,
                                        .timeout = std::chrono::minutes{5},
+                                       .key_pin = local->key_pin,
                                        .response_bytes_max = std::uint64_t{256} << 20});
                 if (result.status == 0) throw std::runtime_error("the server: " + result.error);
                 return {.status = result.status, .headers = {}, .body = result.body};

@@ -61,14 +61,19 @@ Source source_of(const std::string& name, const Arguments& arguments, const Glob
     return {.name = name, .provider = name};
 }
 
-std::string url_of(const Source& source, const server::Config& config) {
+/// Where to, and whom to believe there.
+struct Receiver {
+    std::string url{};
+    std::string key_pin{};
+};
+
+Receiver receiver_of(const Source& source, const server::Config& config) {
     const std::string file = server::file_of(config.store);
     const auto local =
         file.empty() ? std::nullopt : server::read_local_access(server::local_access_file(file));
-    const std::string base =
-        local ? local->url
-              : "http://" + config.server.host + ":" + std::to_string(config.server.port);
-    return base + "/webhooks/" + source.name;
+    const std::string path = "/webhooks/" + source.name;
+    if (local) return {local->url + path, local->key_pin};
+    return {server::url_of(config.server, config.server.port) + path, {}};
 }
 
 void put_in_body(json::Object& object, std::string_view path, const std::string& value) {
@@ -139,11 +144,15 @@ std::string without_line_end(std::string text) {
     return text;
 }
 
-http_out::Result post(const std::string& url, const HttpRequest& request) {
-    http_out::Result result = http_out::perform(
-        {.method = "POST", .url = url, .headers = request.headers, .body = request.body});
+http_out::Result post(const Receiver& receiver, const HttpRequest& request) {
+    http_out::Result result = http_out::perform({.method = "POST",
+                                                 .url = receiver.url,
+                                                 .headers = request.headers,
+                                                 .body = request.body,
+                                                 .key_pin = receiver.key_pin});
     if (result.status == 0) {
-        throw std::runtime_error(url + ": " + result.error + "; is `waybill serve` running?");
+        throw std::runtime_error(receiver.url + ": " + result.error +
+                                 "; is `waybill serve` running?");
     }
     return result;
 }
@@ -176,7 +185,8 @@ int send(const Arguments& arguments, const Globals& globals) {
     Source source = source_of(arguments.word(0, "a source or a provider"), arguments, globals,
                               !arguments.has("url"), config);
     if (arguments.has("secret")) source.secrets = {arguments.value("secret")};
-    const std::string url = arguments.has("url") ? arguments.value("url") : url_of(source, *config);
+    const Receiver receiver = arguments.has("url") ? Receiver{.url = arguments.value("url")}
+                                                   : receiver_of(source, *config);
     if (source.secrets.empty() && source.provider != "none") {
         throw UsageError{"--secret is missing: there is nothing to sign with"};
     }
@@ -187,9 +197,9 @@ int send(const Arguments& arguments, const Globals& globals) {
         letter.id = count > 1 && arguments.has("id")
                         ? arguments.value("id") + "-" + std::to_string(number)
                         : arguments.value("id", to_string(random_uuid(thread_random())));
-        HttpRequest request = make_request(source, letter, url);
+        HttpRequest request = make_request(source, letter, receiver.url);
         if (arguments.has("bad-signature")) spoil(request);
-        return post(url, request);
+        return post(receiver, request);
     };
     if (count == 1) {
         const http_out::Result result = one(1);

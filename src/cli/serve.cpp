@@ -1,9 +1,14 @@
+#include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <string>
 #include <utility>
+
+#include <sys/resource.h>
 
 #include "cli/command.hpp"
 #include "cli/open_store.hpp"
+#include "server/config/here.hpp"
 #include "server/config/units.hpp"
 #include "server/demo.hpp"
 #include "server/server.hpp"
@@ -28,15 +33,40 @@ sigset_t block_signals() {
     return signals;
 }
 
-void override_listen(const Arguments& arguments, server::Config& config) {
+void override_listen(const Arguments& arguments, server::LoadedConfig& loaded) {
     if (!arguments.has("listen")) return;
     const auto place = server::parse_host_port(arguments.value("listen"));
     if (!place) throw UsageError{"--listen is HOST:PORT, such as 127.0.0.1:8080"};
-    config.server.host = place->host;
-    config.server.port = place->port;
-    if (const std::string problem = server::problem_of_tokens(config.server); !problem.empty()) {
+    server::ServerConfig& server = loaded.config.server;
+    server.host = place->host;
+    server.port = place->port;
+    loaded.places["server.listen"] = "--listen: ";
+    if (const std::string problem = server::problem_of_tokens(server); !problem.empty()) {
         throw ConfigError{{"--listen: server.admin_tokens " + problem + " in a configuration"}};
     }
+}
+
+/// What `check` would say, too.
+void check_or_throw(const server::LoadedConfig& loaded, Log& log) {
+    server::SaidHere here = server::check_here(loaded, system_clock().wall());
+    for (const Problems& some : {loaded.warnings, here.warnings}) {
+        for (const std::string& warning : some) log.say(LogLevel::warn, warning);
+    }
+    if (!here.problems.empty()) throw ConfigError{std::move(here.problems)};
+}
+
+/// A shell's usual limit is 1,024 open files, and every connection is one.
+void allow_connections(std::uint32_t connections, Log& log) {
+    constexpr rlim_t kOthers = 256;  // the store's, the targets', the log's
+    const rlim_t wanted = connections + kOthers;
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted) return;
+    files.rlim_cur = std::min(wanted, files.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur >= wanted) return;
+    log.say(LogLevel::warn, "server.connections_max is " + std::to_string(connections) +
+                                ", but this process may open " + std::to_string(files.rlim_cur) +
+                                " files at most; raise the limit (ulimit -n, LimitNOFILE=)");
 }
 
 void print_demo(const server::Server& server, const std::string& secret, const Globals& globals) {
@@ -56,6 +86,8 @@ void print_demo(const server::Server& server, const std::string& secret, const G
 server::Config with_demo(const server::Config& asked, const std::string& secret) {
     server::Config config = server::demo_config(asked.store, secret);
     config.relaxed_durability = asked.relaxed_durability;
+    config.busy_timeout = asked.busy_timeout;
+    config.telemetry = asked.telemetry;
     config.instance = asked.instance;
     config.server = asked.server;
     config.engine = asked.engine;
@@ -65,7 +97,8 @@ server::Config with_demo(const server::Config& asked, const std::string& secret)
 void reload(server::Server& server, const Arguments& arguments, const Globals& globals, Log& log) {
     try {
         server::LoadedConfig loaded = load(globals);
-        override_listen(arguments, loaded.config);
+        override_listen(arguments, loaded);
+        check_or_throw(loaded, log);
         server.reload(loaded.config);
         log.say(LogLevel::info, "reloaded");
     } catch (const ConfigError& error) {
@@ -89,6 +122,8 @@ int serve(const Arguments& arguments, const Globals& asked) {
     }
     const bool is_demo = globals.config_file.empty();
     server::LoadedConfig loaded = load(globals);
+    override_listen(arguments, loaded);
+    check_or_throw(loaded, log);
     auto store = open_for_command(loaded.config,
                                   "stop that one first, or use another store: --store sqlite:PATH");
     std::string secret;
@@ -96,12 +131,11 @@ int serve(const Arguments& arguments, const Globals& asked) {
         secret = server::demo_secret(*store);
         loaded.config = with_demo(loaded.config, secret);
     }
-    for (const std::string& warning : loaded.warnings) log.say(LogLevel::warn, warning);
-    override_listen(arguments, loaded.config);
     if (loaded.config.relaxed_durability) {
         log.say(LogLevel::warn,
                 "durability is relaxed: a power cut may lose what was acknowledged");
     }
+    allow_connections(loaded.config.server.connections_max, log);
     server::Server server{loaded.config, log, std::move(store)};
     std::cout << "waybill " << server::version << " listens on " << server.address() << ", store "
               << loaded.config.store << "\n";

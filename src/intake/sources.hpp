@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,16 @@ struct BoundSource {
     Source source{};
     std::shared_ptr<const Provider> provider{};
 };
+
+/// What is wrong with one of the sources: with what `key` of it, and what to do. No key: with the whole.
+struct SourceProblem {
+    std::size_t source = 0;
+    std::string_view key{};
+    std::string text{};
+};
+
+/// All that would keep an intake from serving them.
+std::vector<SourceProblem> check(const std::vector<Source>& sources, const IntakeOptions& options);
 
 /// The sources of an intake, by path. Never changed: new ones replace it as a whole.
 class Sources {

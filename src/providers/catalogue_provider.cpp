@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/address.hpp"
 #include "core/wording.hpp"
 #include "providers/catalogue.hpp"
 #include "providers/handshake.hpp"
@@ -17,10 +18,6 @@ namespace {
 using Reason = Rejected::Reason;
 
 constexpr std::size_t kSecretsMax = 8;
-
-bool is_loopback(std::string_view address) {
-    return address == "::1" || address.starts_with("127.") || address.starts_with("::ffff:127.");
-}
 
 /// Whether the request has a signature of this kind.
 bool offers(const Scheme& scheme, Reading& reading) {
@@ -123,7 +120,7 @@ Verdict CatalogueProvider::verified_event(const Arrival& arrival, Reading& readi
     const Scheme scheme = scheme_for(arrival.source, reading);
     Verified verified;
     if (entry_.open_on_loopback && arrival.source.secrets.empty()) {
-        if (!is_loopback(arrival.request.remote_address)) {
+        if (!is_loopback_address(arrival.request.remote_address)) {
             return Rejected{Reason::forbidden,
                             "this source takes requests from this host only, as it has no secret",
                             403};

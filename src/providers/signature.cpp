@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/credentials.hpp"
 #include "providers/timestamp.hpp"
 #include "waybill/signing.hpp"
 
@@ -33,11 +34,13 @@ std::vector<Text> split(const Scheme& scheme, std::string_view value) {
     std::vector<Text> texts;
     if (scheme.syntax == Syntax::bare) return {{{}, value}};
     if (scheme.syntax == Syntax::prefixed) {
-        const std::string_view front = value.substr(0, scheme.label.size());
         // The name of an authentication scheme has no case; a prefix of a signature does.
-        const bool fits = scheme.algorithm == Algorithm::token ? same_name(front, scheme.label)
-                                                               : front == scheme.label;
-        if (fits) texts.push_back({{}, value.substr(front.size())});
+        if (scheme.algorithm == Algorithm::token) {
+            const auto shown = credentials(value, scheme.label.substr(0, scheme.label.size() - 1));
+            if (shown) texts.push_back({{}, *shown});
+        } else if (value.starts_with(scheme.label)) {
+            texts.push_back({{}, value.substr(scheme.label.size())});
+        }
         return texts;
     }
     const bool is_versions = scheme.syntax == Syntax::versions;

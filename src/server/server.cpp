@@ -7,10 +7,12 @@
 
 #include <unistd.h>
 
+#include "core/credentials.hpp"
 #include "core/text.hpp"
 #include "server/admin.hpp"
 #include "server/answer.hpp"
 #include "server/desk.hpp"
+#include "server/door_options.hpp"
 #include "server/exposition.hpp"
 #include "server/generation.hpp"
 #include "server/metrics_page.hpp"
@@ -26,32 +28,6 @@ namespace waybill::server {
 namespace {
 
 using http_in::Reply;
-
-http_in::RequestLimits limits_of(const Config& config) {
-    http_in::RequestLimits limits;
-    limits.body_bytes_max = config.server.body_max;
-    limits.header_bytes_max = static_cast<std::size_t>(config.server.header_max);
-    limits.passes_gzip = std::ranges::any_of(
-        config.sources, [](const Source& source) { return source.gzip != Gzip::refused; });
-    return limits;
-}
-
-http_in::AddressOptions per_address_of(const ServerConfig& config) {
-    return {.connections_max = config.connections_per_address,
-            .requests_per_second = config.requests_per_address};
-}
-
-http_in::Options options_of(const Config& all) {
-    const ServerConfig& config = all.server;
-    http_in::Options options{.host = config.host, .port = config.port};
-    options.connections_max = config.connections_max;
-    options.request = limits_of(all);
-    options.per_address = per_address_of(config);
-    options.uncounted_paths = {"/healthz", "/readyz", "/metrics"};
-    options.body_rate_min = config.body_rate_min;
-    if (!config.tls_cert.empty()) options.tls = http_in::TlsFiles{config.tls_cert, config.tls_key};
-    return options;
-}
 
 /// For the record: who somebody with a token says to be.
 std::string actor_of(const HttpRequest& request, const std::string& token_name) {
@@ -86,6 +62,8 @@ struct Server::Parts {
     const StoreHealth& store_numbers(Waybill& app);
     void on_access(const http_in::Access& access);
     void at_desk(Desk& desk, Reply reply, std::function<HttpResponse()> answer);
+    /// For the command line, which finds us by our store.
+    void say_where(http_in::Tls* tls) const;
 
     Log& log;
     Config config;
@@ -131,7 +109,7 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
     // Somebody may come in before the door is hung.
     const std::unique_lock lock{mutex};
     door = std::make_unique<http_in::HttpIn>(
-        options_of(config),
+        door_options(config),
         [this](HttpRequest request, Reply reply) {
             on_request(std::move(request), std::move(reply));
         },
@@ -186,10 +164,10 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
 
 std::optional<std::string> Server::Parts::token_name(const HttpRequest& request) {
     const std::shared_lock lock{mutex};
-    constexpr std::string_view kBearer = "Bearer ";
     const std::string* const header = request.headers.find("Authorization");
-    if (header == nullptr || !header->starts_with(kBearer)) return std::nullopt;
-    const std::string token = header->substr(kBearer.size());
+    const auto shown = header != nullptr ? credentials(*header, "Bearer") : std::nullopt;
+    if (!shown) return std::nullopt;
+    const std::string token{*shown};
     std::optional<std::string> name;
     if (signing::same_bytes(token, local_token)) name = "local";
     for (std::size_t i = 0; i < config.server.admin_tokens.size(); ++i) {
@@ -289,11 +267,19 @@ void Server::Parts::on_access(const http_in::Access& access) {
                {"took_us", handling}});
 }
 
+void Server::Parts::say_where(http_in::Tls* tls) const {
+    const std::string file = file_of(config.store);
+    if (file.empty()) return;
+    write_local_access(local_access_file(file),
+                       {.url = url_of(config.server, door->port()),
+                        .token = local_token,
+                        .key_pin = tls != nullptr ? http_in::key_pin(*tls) : std::string{}});
+}
+
 Server::Server(Config config, Log& log, std::unique_ptr<StoreAccess> store)
     : parts_(std::make_unique<Parts>(std::move(config), log, std::move(store))) {
-    if (const std::string file = file_of(parts_->config.store); !file.empty()) {
-        write_local_access(local_access_file(file), {url(), parts_->local_token});
-    }
+    const auto files = door_options(parts_->config).tls;
+    parts_->say_where(files ? http_in::read_tls(*files).get() : nullptr);
 }
 
 Server::~Server() {
@@ -305,18 +291,11 @@ std::uint16_t Server::port() const {
 }
 
 std::string Server::url() const {
-    const std::string& host = parts_->config.server.host;
-    return url_of(host == "0.0.0.0" || host == "::" ? "127.0.0.1" : host);
+    return url_of(parts_->config.server, port());
 }
 
 std::string Server::address() const {
-    return url_of(parts_->config.server.host);
-}
-
-std::string Server::url_of(const std::string& host) const {
-    return (parts_->config.server.tls_cert.empty() ? "http://" : "https://") +
-           (host.find(':') != std::string::npos ? "[" + host + "]" : host) + ":" +
-           std::to_string(port());
+    return address_of(parts_->config.server, port());
 }
 
 void Server::reload(const Config& config) {
@@ -327,6 +306,9 @@ void Server::reload(const Config& config) {
                            std::to_string(parts.config.sources.size()) +
                            "; restart the server if it shall go on without any"}};
     }
+    const http_in::Options options = door_options(config);
+    const bool keeps_tls = options.tls.has_value() && !parts.config.server.tls_cert.empty();
+    const auto tls = keeps_tls ? http_in::read_tls(*options.tls) : nullptr;
     auto fresh =
         std::make_unique<Generation>(config, *parts.store, parts.out, parts.log, parts.metrics);
     fresh->start();
@@ -335,8 +317,10 @@ void Server::reload(const Config& config) {
         const std::unique_lock lock{parts.mutex};
         old = std::exchange(parts.generation, std::move(fresh));
         if (config.store != parts.config.store || config.server.host != parts.config.server.host ||
-            config.server.port != parts.config.server.port) {
-            parts.log.say(LogLevel::warn, "store and listen take effect after a restart");
+            config.server.port != parts.config.server.port ||
+            options.tls.has_value() == parts.config.server.tls_cert.empty()) {
+            parts.log.say(LogLevel::warn,
+                          "store, listen and whether there is TLS take effect after a restart");
         }
         const ServerConfig kept = parts.config.server;
         const std::string kept_store = parts.config.store;
@@ -345,10 +329,21 @@ void Server::reload(const Config& config) {
         parts.config.server.host = kept.host;
         parts.config.server.port = kept.port;
         parts.config.server.connections_max = kept.connections_max;
-        parts.config.server.tls_cert = kept.tls_cert;
-        parts.config.server.tls_key = kept.tls_key;
+        if (!keeps_tls) {
+            parts.config.server.tls_cert = kept.tls_cert;
+            parts.config.server.tls_key = kept.tls_key;
+        }
     }
-    parts.door->set_limits(limits_of(config), per_address_of(config.server));
+    parts.door->set_limits(options.request, options.per_address);
+    if (tls) {
+        parts.door->set_tls(tls);
+        try {
+            parts.say_where(tls.get());
+        } catch (const std::exception& error) {
+            parts.log.write(LogLevel::warn, "commands on this host do not know the new key",
+                            {{"reason", error.what()}});
+        }
+    }
 }
 
 void Server::stop() {

@@ -38,8 +38,6 @@ public:
     void stop();
 
 private:
-    std::string url_of(const std::string& host) const;
-
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };

@@ -113,7 +113,7 @@ std::unique_ptr<StoreAccess> open_store(const std::string& url, const StoreOptio
         return std::make_unique<SqliteAccess>(path, options);
     }
     throw ConfigError{
-        {"store: \"" + url + "\" is not a store; use \"sqlite:PATH\" or \"memory:\""}};
+        {"store: \"" + masked_url(url) + "\" is not a store; use \"sqlite:PATH\" or \"memory:\""}};
 }
 
 }  // namespace waybill::server

@@ -41,13 +41,14 @@ void write_private_file(const std::string& path, const std::string& content) {
 }
 
 void write_local_access(const std::string& file, const LocalAccess& access) {
-    write_private_file(file, access.url + "\n" + access.token + "\n");
+    write_private_file(file, access.url + "\n" + access.token + "\n" + access.key_pin + "\n");
 }
 
 std::optional<LocalAccess> read_local_access(const std::string& file) {
     std::ifstream input{file};
     LocalAccess access;
     if (!std::getline(input, access.url) || !std::getline(input, access.token)) return std::nullopt;
+    std::getline(input, access.key_pin);
     return access;
 }
 

@@ -13,6 +13,8 @@ std::string make_token();
 struct LocalAccess {
     std::string url{};
     std::string token{};
+    /// https: the key of the server, which need not be trusted by anybody else. Else empty.
+    std::string key_pin{};
 
     bool operator==(const LocalAccess&) const = default;
 };

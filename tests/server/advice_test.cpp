@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "server/program_fixture.hpp"
 #include "support/http_client.hpp"
@@ -75,11 +76,62 @@ TEST_F(Advice, CheckRefusesAStoreThatServeCouldNotOpen) {
     EXPECT_NE(hear({"serve", "--listen", "127.0.0.1:0"}).code, 0);
 }
 
-TEST_F(Advice, CheckRefusesCertificatesThatCannotBeRead) {
-    write("waybill.toml", "[server]\ntls = { cert = 'c.pem', key = 'k.pem' }\n");
+TEST_F(Advice, WhatServeRefusesCheckRefusesInTheSameWords) {
+    const std::vector<std::pair<std::string, std::string>> table{
+        {"[server]\ntls = { cert = 'c.pem', key = 'k.pem' }\n",
+         "waybill.toml:2: server.tls.cert: cannot use c.pem: "},
+        {"[server]\nlisten = '192.0.2.1:0'\nadmin_tokens = ['file:token']\n",
+         "waybill.toml:2: server.listen: 192.0.2.1 is not an address of this machine"},
+        {"[server]\nlisten = 'no.such.name.invalid:0'\nadmin_tokens = ['file:token']\n",
+         "waybill.toml:2: server.listen: no.such.name.invalid is not an address: "},
+        {"[server]\nheader_max = '1B'\n", "waybill.toml:2: server.header_max: must be"},
+        {"[sources.'a b']\nprovider = 'none'\n", "waybill.toml:1: sources.a b: the name must be"},
+        {"[sources.a]\nprovider = 'none'\npath = 'x'\n", "waybill.toml:3: sources.a.path: "},
+        {"store = 'sqlite:'\n", "waybill.toml:1: store: names no file"},
+    };
+    write("token", "a token of some length\n");
+    for (const auto& [text, problem] : table) {
+        write("waybill.toml", text);
+        const Ran checked = check();
+        const Ran served = hear({"serve"});
 
-    EXPECT_EQ(check().code, 2);
-    EXPECT_THAT(check().output, HasSubstr("c.pem cannot be read"));
+        EXPECT_EQ(checked.code, 2) << text;
+        EXPECT_EQ(served.code, 2) << text;
+        EXPECT_THAT(checked.output, HasSubstr(problem));
+        EXPECT_EQ(served.output, checked.output);
+    }
+}
+
+TEST_F(Advice, AServerThatMayNotOpenEnoughFilesForItsConnectionsSaysSo) {
+    write("waybill.toml", "[server]\nconnections_max = 1000000\n");
+    rlimit files{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+    if (files.rlim_max > 1'000'000) GTEST_SKIP() << "this machine lets it open as many";
+    Process server{
+        folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}, Process::Errors::to_output};
+
+    EXPECT_TRUE(server.hear_until("server.connections_max is 1000000, but this process may open " +
+                                  std::to_string(files.rlim_max) + " files at most"));
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+TEST_F(Advice, APasswordOnTheCommandLineIsNotRepeated) {
+    for (const char* command : {"check", "serve", "stats"}) {
+        const Ran ran = hear({command, "--store", "postgresql://user:canary@host/db"});
+
+        EXPECT_EQ(ran.code, 2);
+        EXPECT_THAT(ran.output, HasSubstr("--store: \"postgresql://user:***@host/db\" is not a"));
+        EXPECT_THAT(ran.output, Not(HasSubstr("canary")));
+    }
+}
+
+TEST_F(Advice, AnOverrideOfNothingKeepsItFromStarting) {
+    EXPECT_EQ(hear({"serve"}, {"WAYBILL_SERVER__LISTN=127.0.0.1:0"}).code, 2);
+    EXPECT_THAT(hear({"check"}, {"WAYBILL_SERVER__LISTN=127.0.0.1:0"}).output,
+                HasSubstr("WAYBILL_SERVER__LISTN: overrides nothing; did you mean "
+                          "WAYBILL_SERVER__LISTEN?"));
+    EXPECT_THAT(hear({"check"}, {"WAYBILL_STROE=memory:"}).output,
+                HasSubstr("warning: WAYBILL_STROE: overrides nothing; did you mean "));
 }
 
 TEST_F(Advice, ABrokenConfigurationIsNotReadWhereNothingOfItIsNeeded) {

@@ -120,6 +120,25 @@ TEST_F(Answers, WhatIsRefusedIsToldWhyAndIsNotStored) {
     EXPECT_EQ(listed(), "{\"items\":[]}\n");
 }
 
+TEST_F(Answers, TheWordBearerHasNoCase) {
+    const auto local =
+        server::read_local_access(server::local_access_file(server_.store_file())).value();
+    for (const char* scheme : {"Bearer ", "bearer ", "BEARER  "}) {
+        EXPECT_EQ(ask("GET /v1/messages HTTP/1.1\r\nHost: a\r\nAuthorization: " +
+                      std::string{scheme} + local.token + "\r\n\r\n")
+                      .status,
+                  200)
+            << scheme;
+    }
+    for (const char* scheme : {"Basic ", "Bearer", ""}) {
+        EXPECT_EQ(ask("GET /v1/messages HTTP/1.1\r\nHost: a\r\nAuthorization: " +
+                      std::string{scheme} + local.token + "\r\n\r\n")
+                      .status,
+                  401)
+            << scheme;
+    }
+}
+
 TEST_F(Answers, ACompressedBodyIsTakenWhereItsSourceSaysSoAndABombIsNot) {
     const HttpHeaders gzip{{"Content-Encoding", "gzip"}};
     server::Config config = server_.config();

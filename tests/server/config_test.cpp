@@ -30,11 +30,7 @@ using Variables = std::map<std::string, std::string>;
 
 Environment environment(Variables variables = {}) {
     variables.emplace("SECRET", "canary-secret-of-32-characters!!");
-    return [variables](const std::string& name) -> std::optional<std::string> {
-        const auto found = variables.find(name);
-        if (found == variables.end()) return std::nullopt;
-        return found->second;
-    };
+    return variables;
 }
 
 Problems problems_of(const std::string& text, const Variables& variables = {}) {
@@ -215,6 +211,19 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"[server]\nlisten = 'a:99999'", "server.listen: \"a:99999\" is not HOST:PORT"},
         {"[server]\nlisten = '0.0.0.0:80'",
          "server.admin_tokens: is required when listening on 0.0.0.0"},
+        {"[server]\nlisten = '127.0.0.256:80'",
+         "waybill.toml:2: server.listen: the host must be an IP address or a name"},
+        {"[server]\nlisten = 'a b:80'", "waybill.toml:2: server.listen: the host must be"},
+        {"[server]\nlisten = '127.evil.example:80'",
+         "server.admin_tokens: is required when listening on 127.evil.example"},
+        {"[server]\nheader_max = '1B'", "waybill.toml:2: server.header_max: must be 1 KiB … 1 MiB"},
+        {"[server]\nbody_max = '1GiB'", "waybill.toml:2: server.body_max: must be at most 256 MiB"},
+        {"[server]\nrequests_per_address = '9999999/s'",
+         "waybill.toml:2: server.requests_per_address: must be 0 (no limit) … 1,000,000"},
+        {"store = 'sqlite:'", "waybill.toml:1: store: names no file; use \"sqlite:PATH\""},
+        {"store = 'sqlite::memory:'", "waybill.toml:1: store: \"sqlite::memory:\" is no file; use"},
+        {"store = 'sqlite:/tmp'", "waybill.toml:1: store: \"/tmp\" is a folder; name a file in it"},
+        {"instance = \"a\\u0000b\"", "waybill.toml:1: instance: must be at most 128 bytes"},
         {"busy_timeout = '0s'", "busy_timeout: must be \"1ms\" … \"10m\""},
         {"[server]\nwaiting_max = 0", "server.waiting_max: must be a whole number, 1 … 10000000"},
         {"[server]\nrequests_per_address = 'fast'", "server.requests_per_address: "},
@@ -247,6 +256,21 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
          "sources.a.box: \"inbx\" is not a box; did you mean \"inbox\"? Or add [boxes.inbx]"},
         {"[sources.a]\nprovider = 'stripe'\nsecrets = ['env:SECRET']\ntolerance = 'soon'",
          "sources.a.tolerance: \"soon\" is not a duration"},
+        {"[sources.'a b']\nprovider = 'none'",
+         "waybill.toml:1: sources.a b: the name must be 1 … 64"},
+        {"[sources.a]\nprovider = 'none'\n[sources.A]\nprovider = 'none'",
+         "sources.a: the name is there twice, but for its case; choose another"},
+        {"[sources.a]\nprovider = 'none'\npath = 'x'",
+         "waybill.toml:3: sources.a.path: \"x\" is not a path; it begins with /"},
+        {"[sources.a]\nprovider = 'none'\npath = '/x?y'", "sources.a.path: \"/x?y\" is not a path"},
+        {"[sources.a]\nprovider = 'none'\npath = '/healthz'",
+         "waybill.toml:3: sources.a.path: \"/healthz\" is the server's own"},
+        {"[sources.a]\nprovider = 'none'\npath = '/v1/x'",
+         "sources.a.path: \"/v1/x\" is the server's"},
+        {"[sources.a]\nprovider = 'none'\npath = '/x'\n[sources.b]\nprovider = 'none'\npath = '/x'",
+         "waybill.toml:6: sources.b.path: \"/x\" is another source's, too"},
+        {"[sources.a]\nprovider = 'none'\npath = '/webhooks/B'\n[sources.b]\nprovider = 'none'",
+         "sources.a.path: \"/webhooks/B\" is where another source is by its name"},
         {"sources = 1", "sources: must be tables: write [sources.NAME]"},
         {"[boxes.inbox]\nlanes = 'fifo'",
          "boxes.inbox.lanes: \"fifo\" is not one of \"none\", \"exclusive\""},
@@ -261,6 +285,7 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
          "targets[0]: a target needs exactly one of"},
         {"[[targets]]\nkey = 'a'\nurl = 'ftp://x'",
          "targets[0].url: \"ftp://x\" must begin with http://"},
+        {"[[targets]]\nkey = 'a'\nurl = 'http://'", "targets[0].url: \"http://\" is not a URL"},
         {"[[targets]]\nlog = true", "targets[0]: "},
         {"[[targets]]\nkey = 'a'\nlog = 'yes'", "targets[0].log: must be true or false"},
         {"[[targets]]\nkey = 'a'\ncommand = 'x'", "targets[0].command: must be a list of texts"},
@@ -325,6 +350,94 @@ TEST(Config, TheEnvironmentOverridesScalars) {
 TEST(Config, AWrongOverrideIsAMistakeToo) {
     EXPECT_THAT(problems_of("", {{"WAYBILL_ENGINE__LEASE", "soon"}}),
                 ElementsAre(HasSubstr("engine.lease: \"soon\" is not a duration")));
+}
+
+TEST(Config, AnOverrideOfNothingIsNamedWithTheNearestOne) {
+    const std::string source = "[sources.a]\nprovider = 'none'\n";
+    const std::vector<std::pair<std::string, std::string>> table{
+        {"WAYBILL_SERVER__LISTN", "overrides nothing; did you mean WAYBILL_SERVER__LISTEN?"},
+        {"WAYBILL_SERVER_LISTEN", "overrides nothing; did you mean WAYBILL_SERVER__LISTEN?"},
+        {"WAYBILL_LISTEN", "overrides nothing; did you mean WAYBILL_SERVER__LISTEN?"},
+        {"WAYBILL_SOURCES__A__PROVIDR", "did you mean WAYBILL_SOURCES__A__PROVIDER?"},
+        {"WAYBILL_SOURCES__B__PROVIDER", "did you mean WAYBILL_SOURCES__A__PROVIDER?"},
+        {"WAYBILL_TARGETS__0__URL", "WAYBILL_TARGETS__0__URL: overrides nothing"},
+        {"WAYBILL_SERVER__ADMIN_TOKENS", "a list cannot be overridden; write it in the file"},
+        {"WAYBILL_TELEMETRY__OTLP", "telemetry.otlp: this version does not know it yet"},
+    };
+    for (const auto& [name, problem] : table) {
+        EXPECT_THAT(problems_of(source, {{name, "x"}}), ElementsAre(HasSubstr(problem))) << name;
+    }
+}
+
+TEST(Config, AVariableThatMayBeSomebodyElsesIsAWarning) {
+    const auto warnings_with = [](const std::string& name) {
+        return load_config("", "waybill.toml", environment({{name, "x"}})).warnings;
+    };
+
+    EXPECT_THAT(warnings_with("WAYBILL_STROE"),
+                ElementsAre("WAYBILL_STROE: overrides nothing; did you mean WAYBILL_STORE?"));
+    EXPECT_THAT(warnings_with("WAYBILL_ADMIN_TOKEN"),
+                ElementsAre("WAYBILL_ADMIN_TOKEN: overrides nothing"));
+    // What the server tells its own children, and Kubernetes everybody.
+    for (const char* name : {"WAYBILL_MESSAGE_ID", "WAYBILL_SOURCE", "WAYBILL_ATTRIBUTE_X__Y",
+                             "WAYBILL_PORT", "WAYBILL_SERVICE_HOST", "WAYBILL_SERVICE_PORT_HTTP",
+                             "WAYBILL_PORT_8080_TCP_ADDR", "WAYBILL_ADMIN_PORT", "OTHER__THING"}) {
+        EXPECT_THAT(warnings_with(name), IsEmpty()) << name;
+    }
+}
+
+TEST(Config, AVariableThatASecretIsReadFromOverridesNothingAndIsFine) {
+    const LoadedConfig loaded =
+        load_config("[server]\nadmin_tokens = ['env:WAYBILL_MY__TOKEN']\n", "waybill.toml",
+                    environment({{"WAYBILL_MY__TOKEN", "a-token-of-many-bytes"}}));
+
+    EXPECT_THAT(loaded.warnings, IsEmpty());
+}
+
+TEST(Config, APasswordInAUrlIsNeverShown) {
+    const std::vector<std::pair<std::string, std::string>> table{
+        {"postgresql://user:canary@host:5432/db", "postgresql://user:***@host:5432/db"},
+        {"postgresql://user:can/ary@host/db", "postgresql://user:***@host/db"},
+        {"postgresql://user:c@n@ry@host/db", "postgresql://user:***@host/db"},
+        {"postgresql://host/db?user=u&password=canary&x=1",
+         "postgresql://host/db?user=u&password=***&x=1"},
+        {"host=h password=canary user=u", "host=h password=*** user=u"},
+        {"redis://:canary@host:6379/0", "redis://:***@host:6379/0"},
+        {"https://canary@host/x", "https://***@host/x"},
+        {"http://host:80/@name", "http://host:80/@name"},
+        {"http://[::1]:80/x@y", "http://[::1]:80/x@y"},
+        {"http://[::1]/x@y", "http://[::1]/x@y"},
+        {"sqlite:a@b.db", "sqlite:a@b.db"},
+    };
+    for (const auto& [url, shown] : table) EXPECT_EQ(masked_url(url), shown);
+
+    const std::string store = "postgresql://user:canary@host/db";
+    for (const Problems& problems :
+         {problems_of("store = '" + store + "'"), problems_of("", {{"WAYBILL_STORE", store}}),
+          problems_of("[[targets]]\nkey = 'a'\nurl = 'ftp://user:canary@host/'")}) {
+        EXPECT_THAT(problems, ElementsAre(HasSubstr("//user:***@host/")));
+        EXPECT_THAT(problems, Not(Contains(HasSubstr("canary"))));
+    }
+    EXPECT_THAT(
+        load_config("[[targets]]\nkey = 'a'\nurl = 'http://user:canary@host/'\n", "waybill.toml",
+                    environment())
+            .effective,
+        testing::AllOf(HasSubstr("url = \"http://user:***@host/\""), Not(HasSubstr("canary"))));
+}
+
+TEST(Config, OnlyAnAddressOfThisHostNeedsNoToken) {
+    for (const char* host : {"127.0.0.1", "127.8.9.10", "localhost", "LocalHost", "[::1]",
+                             "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]"}) {
+        EXPECT_THAT(problems_of("[server]\nlisten = '" + std::string{host} + ":80'"), IsEmpty())
+            << host;
+    }
+    for (const char* host :
+         {"127.evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "128.0.0.1",
+          "0.0.0.0", "[::]", "[::ffff:10.0.0.1]", "[::127.0.0.1]", "[::2]"}) {
+        EXPECT_THAT(problems_of("[server]\nlisten = '" + std::string{host} + ":80'"),
+                    ElementsAre(HasSubstr("admin_tokens: is required when listening on")))
+            << host;
+    }
 }
 
 TEST(Config, SecretsComeFromFilesAndCommandsWithoutTheirLineEnd) {

@@ -60,9 +60,10 @@ public:
     /// Of `serve`: the port it listens on.
     std::uint16_t port() {
         const std::string line = hear();
-        const std::size_t at = line.find("http://127.0.0.1:");
+        const std::string host = "://127.0.0.1:";
+        const std::size_t at = line.find(host);
         if (at == std::string::npos) throw std::runtime_error("it does not listen: " + line);
-        return static_cast<std::uint16_t>(std::stoi(line.substr(at + 17)));
+        return static_cast<std::uint16_t>(std::stoi(line.substr(at + host.size())));
     }
     pid_t pid() const { return pid_; }
     void signal(int number) { ::kill(pid_, number); }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/credentials.hpp"
+
 namespace waybill {
 namespace {
 
@@ -23,6 +25,17 @@ TEST(HttpRequest, ATargetIsAPathAndAQuery) {
     EXPECT_EQ(request.query(), "b=c?d");
     EXPECT_EQ(HttpRequest{.target = "/a"}.query(), "");
     EXPECT_EQ(HttpRequest{.target = "/a?"}.query(), "");
+}
+
+TEST(Credentials, TheNameOfTheSchemeHasNoCase) {
+    EXPECT_EQ(credentials("Bearer token", "Bearer"), "token");
+    EXPECT_EQ(credentials("bearer token", "Bearer"), "token");
+    EXPECT_EQ(credentials("BEARER   token", "Bearer"), "token");
+    EXPECT_EQ(credentials("Bearer ", "Bearer"), "");
+    EXPECT_EQ(credentials("Bearer", "Bearer"), std::nullopt);
+    EXPECT_EQ(credentials("Bearertoken", "Bearer"), std::nullopt);
+    EXPECT_EQ(credentials("Basic token", "Bearer"), std::nullopt);
+    EXPECT_EQ(credentials("", "Bearer"), std::nullopt);
 }
 
 TEST(Form, FieldsAreDecoded) {

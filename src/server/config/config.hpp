@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,11 @@ struct ServerConfig {
 
     bool operator==(const ServerConfig&) const = default;
 };
+
+/// Where it listens: "https://[::1]:8443", "http://0.0.0.0:8080".
+std::string address_of(const ServerConfig& server, std::uint16_t port);
+/// Where it is reached from this host: "http://127.0.0.1:8080".
+std::string url_of(const ServerConfig& server, std::uint16_t port);
 
 /// [boxes.NAME]
 struct BoxConfig {
@@ -96,6 +102,8 @@ struct Config {
     bool operator==(const Config&) const = default;
 };
 
+/// Why nothing can be opened there; empty: it is the URL of a store.
+std::string problem_of_store(const std::string& url);
 /// Why it may not listen there; empty: it may.
 std::string problem_of_tokens(const ServerConfig& server);
 
@@ -107,10 +115,13 @@ struct LoadedConfig {
     Problems warnings{};
     /// What is in force, as TOML with secrets masked.
     std::string effective{};
+    /// "waybill.toml:3: server.listen: " by "server.listen": for what is found out later.
+    std::map<std::string, std::string> places{};
+
+    std::string place(const std::string& key) const;
 };
 
 /// Reads TOML. Throws ConfigError with all problems at once, each with file, line, key and remedy.
-/// `store` overrides the file's.
 LoadedConfig load_config(std::string_view text, const std::string& file,
                          const Environment& environment);
 /// The same from a file.

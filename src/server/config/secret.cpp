@@ -123,18 +123,26 @@ FoundSecret from_command(const std::string& command, Duration deadline) {
 }  // namespace
 
 Environment process_environment() {
-    return [](const std::string& name) -> std::optional<std::string> {
-        const char* const value = std::getenv(name.c_str());
-        if (value == nullptr) return std::nullopt;
-        return value;
-    };
+    Environment all;
+    for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
+        const std::string_view text{*one};
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos) continue;
+        all.emplace(text.substr(0, equals), text.substr(equals + 1));  // the first one counts
+    }
+    return all;
+}
+
+const std::string* variable(const Environment& environment, const std::string& name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : &found->second;
 }
 
 FoundSecret find_secret(const std::string& reference, const Environment& environment,
                         Duration command_deadline) {
     if (reference.starts_with("env:")) {
-        const auto value = environment(reference.substr(4));
-        if (!value) return {.problem = "is not set; export it, or use \"file:…\""};
+        const std::string* const value = variable(environment, reference.substr(4));
+        if (value == nullptr) return {.problem = "is not set; export it, or use \"file:…\""};
         if (value->empty()) return {.problem = "is empty; export it with the secret"};
         return {*value, {}, false};
     }

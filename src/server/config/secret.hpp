@@ -1,8 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,10 +9,12 @@
 
 namespace waybill::server {
 
-/// Reads the environment; null: there is no such variable.
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+/// Variables by name.
+using Environment = std::map<std::string, std::string>;
 /// This process's own.
 Environment process_environment();
+/// Null: there is no such variable.
+const std::string* variable(const Environment& environment, const std::string& name);
 
 /// A secret that was looked up.
 struct FoundSecret {
@@ -33,5 +34,7 @@ FoundSecret find_secret(const std::string& reference, const Environment& environ
                         Duration command_deadline = secret_command_deadline);
 /// How it may be shown: references as they are, literals never.
 std::string masked(const std::string& reference);
+/// A URL as it may be shown: without the password in it, wherever people put one.
+std::string masked_url(std::string_view url);
 
 }  // namespace waybill::server

@@ -10,20 +10,6 @@
 namespace waybill::server {
 namespace {
 
-std::string variable_of(const std::string& path) {
-    std::string name = "WAYBILL_";
-    for (const char c : path) {
-        if (c == '.') {
-            name += "__";
-        } else if (c >= 'a' && c <= 'z') {
-            name += static_cast<char>(c - 'a' + 'A');
-        } else {
-            name += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-        }
-    }
-    return name;
-}
-
 std::string real_text(double value) {
     char buffer[32];
     const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
@@ -124,12 +110,24 @@ Section::Scalar Section::scalar(const std::string& key) {
     known_.push_back(key);
     Scalar found{.node = find(key)};
     found.found = found.node != nullptr;
-    if (overridable_ && reading_->environment) {
-        if (auto value = reading_->environment(variable_of(path_of(key)))) {
-            found = {nullptr, std::move(*value), true};
+    const std::string path = path_of(key);
+    if (overridable_) {
+        const std::string name = override_of(path);
+        reading_->variables.overrides.push_back(name);
+        if (const std::string* const value = variable(reading_->environment, name)) {
+            found = {nullptr, *value, true};
         }
     }
+    if (found.node != nullptr) {
+        reading_->places[path] = reading_->place(found.node->line, path);
+    }
     return found;
+}
+
+const Node* Section::list(const std::string& key) {
+    known_.push_back(key);
+    if (overridable_) reading_->variables.lists.push_back(override_of(path_of(key)));
+    return find(key);
 }
 
 bool Section::scalar_text(const std::string& key, const char* expected, std::string& text) {
@@ -148,7 +146,7 @@ bool Section::scalar_text(const std::string& key, const char* expected, std::str
     }
 }
 
-void Section::text(const std::string& key, std::string& value) {
+void Section::read_text(const std::string& key, std::string& value) {
     const Scalar found = scalar(key);
     if (found.found && found.node == nullptr) {
         value = found.from_environment;
@@ -157,7 +155,16 @@ void Section::text(const std::string& key, std::string& value) {
     } else if (found.found) {
         value = found.node->text;
     }
+}
+
+void Section::text(const std::string& key, std::string& value) {
+    read_text(key, value);
     show(key, in_quotes(value));
+}
+
+void Section::url(const std::string& key, std::string& value) {
+    read_text(key, value);
+    show(key, in_quotes(masked_url(value)));
 }
 
 void Section::boolean(const std::string& key, bool& value) {
@@ -240,8 +247,7 @@ void Section::rate(const std::string& key, double& value) {
 }
 
 void Section::texts(const std::string& key, std::vector<std::string>& values) {
-    known_.push_back(key);
-    const Node* const node = find(key);
+    const Node* const node = list(key);
     if (node == nullptr) return;
     const bool good = node->kind == Node::Kind::array &&
                       std::all_of(node->items.begin(), node->items.end(),
@@ -266,7 +272,7 @@ void Section::durations(const std::string& key, std::vector<Duration>& values) {
 
 bool Section::look_up(const std::string& key, const std::string& reference, std::string& value) {
     if (reference.starts_with("env:")) {
-        reading_->secret_variables.push_back(reference.substr(4));
+        reading_->variables.secrets.push_back(reference.substr(4));
     }
     FoundSecret found = find_secret(reference, reading_->environment);
     if (!found.problem.empty()) {
@@ -291,8 +297,7 @@ void Section::secret(const std::string& key, std::string& value) {
 }
 
 void Section::secrets(const std::string& key, std::vector<std::string>& values) {
-    known_.push_back(key);
-    const Node* const node = find(key);
+    const Node* const node = list(key);
     if (node == nullptr) return;
     const bool good = node->kind == Node::Kind::array &&
                       std::all_of(node->items.begin(), node->items.end(),
@@ -321,8 +326,7 @@ bool Section::word_of(const std::string& key, std::string& word,
 }
 
 void Section::later(const std::string& key, const std::string& what) {
-    known_.push_back(key);
-    if (has(key)) {
+    if (scalar(key).found) {
         problem(key, "this version does not know it yet (" + what + "); remove it");
     }
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "server/config/node.hpp"
+#include "server/config/overrides.hpp"
 #include "server/config/secret.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/time.hpp"
@@ -27,7 +29,9 @@ struct Reading {
     };
     std::vector<Noted> problems{};
     std::vector<Noted> warnings{};
-    std::vector<std::string> secret_variables{};
+    KnownVariables variables{};
+    /// "waybill.toml:14: sources.stripe.path: " by "sources.stripe.path".
+    std::map<std::string, std::string> places{};
     /// What is in force, as TOML with secrets masked.
     std::string effective{};
 
@@ -48,6 +52,8 @@ public:
             std::string shown = {});
 
     void text(const std::string& key, std::string& value);
+    /// A text that is shown without the password in it.
+    void url(const std::string& key, std::string& value);
     void boolean(const std::string& key, bool& value);
     void number(const std::string& key, std::uint32_t& value, std::uint32_t least,
                 std::uint32_t most);
@@ -103,6 +109,9 @@ private:
     const Node* find(const std::string& key) const;
     std::string path_of(const std::string& key) const;
     Scalar scalar(const std::string& key);
+    /// Null: not there. Nothing overrides it.
+    const Node* list(const std::string& key);
+    void read_text(const std::string& key, std::string& value);
     /// The scalar as text, for readers that parse it themselves. False: not there.
     bool scalar_text(const std::string& key, const char* expected, std::string& text);
     /// A text that `parse` understands, or a problem that says what was expected. What was written.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/nearest.hpp"
 #include "waybill/time.hpp"
 
 /// How people write quantities.
@@ -27,7 +28,6 @@ struct HostPort {
 /// "127.0.0.1:8080", "[::1]:8080", "localhost:8080".
 std::optional<HostPort> parse_host_port(std::string_view text);
 
-/// The one of `known` that is most like `word`; empty when none is.
-std::string nearest(std::string_view word, const std::vector<std::string>& known);
+using waybill::nearest;
 
 }  // namespace waybill::server

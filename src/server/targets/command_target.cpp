@@ -59,8 +59,21 @@ struct Descriptor {
     const int number;
 };
 
+constexpr std::string_view kMessageId = "WAYBILL_MESSAGE_ID";
+constexpr std::string_view kAttempt = "WAYBILL_ATTEMPT";
+constexpr std::string_view kAttribute = "WAYBILL_ATTRIBUTE_";
+constexpr std::array<std::pair<std::string_view, std::string Message::*>, 8> kFields{
+    {{"WAYBILL_BOX", &Message::box},
+     {"WAYBILL_TYPE", &Message::type},
+     {"WAYBILL_SOURCE", &Message::source},
+     {"WAYBILL_TENANT", &Message::tenant},
+     {"WAYBILL_USER", &Message::user},
+     {"WAYBILL_LANE", &Message::lane},
+     {"WAYBILL_CORRELATION_ID", &Message::correlation_id},
+     {"WAYBILL_CONTENT_TYPE", &Message::content_type}}};
+
 std::string variable_name(std::string_view attribute) {
-    std::string name = "WAYBILL_ATTRIBUTE_";
+    std::string name{kAttribute};
     for (const char c : attribute) {
         const bool lower = c >= 'a' && c <= 'z';
         const bool plain = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -82,19 +95,12 @@ std::vector<std::string> inherited(const std::vector<std::string>& hidden) {
 std::vector<std::string> environment_for(const Message& message, const Context& context,
                                          const std::vector<std::string>& hidden) {
     std::vector<std::string> variables = inherited(hidden);
-    const auto add = [&](const std::string& name, const std::string& value) {
-        if (!value.empty()) variables.push_back(name + "=" + value);
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (!value.empty()) variables.push_back(std::string{name} + "=" + value);
     };
-    add("WAYBILL_MESSAGE_ID", to_string(message.id));
-    add("WAYBILL_BOX", message.box);
-    add("WAYBILL_TYPE", message.type);
-    add("WAYBILL_SOURCE", message.source);
-    add("WAYBILL_TENANT", message.tenant);
-    add("WAYBILL_USER", message.user);
-    add("WAYBILL_LANE", message.lane);
-    add("WAYBILL_CORRELATION_ID", message.correlation_id);
-    add("WAYBILL_CONTENT_TYPE", message.content_type);
-    add("WAYBILL_ATTEMPT", std::to_string(context.attempt()));
+    add(kMessageId, to_string(message.id));
+    for (const auto& [name, field] : kFields) add(name, message.*field);
+    add(kAttempt, std::to_string(context.attempt()));
     for (const auto& [name, value] : message.attributes) add(variable_name(name), value);
     return variables;
 }
@@ -140,6 +146,12 @@ bool converse(Pipe& input, Pipe& errors, int ended, std::string_view body, std::
 }
 
 }  // namespace
+
+bool is_message_variable(std::string_view name) {
+    const auto is_it = [&](const auto& field) { return field.first == name; };
+    return name == kMessageId || name == kAttempt || name.starts_with(kAttribute) ||
+           std::ranges::any_of(kFields, is_it);
+}
 
 Outcome outcome_of_exit(int wait_status, const std::string& errors) {
     // Programs end what they say with a line end; a reason has none.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "waybill/handler.hpp"
@@ -12,6 +13,9 @@ namespace waybill::server {
 /// last it wrote to standard error as the reason. At the deadline it and its children are killed.
 /// `hidden`: variables of ours that it does not get.
 Handler command_target(std::vector<std::string> command, std::vector<std::string> hidden);
+
+/// Whether a program gets what the message is in this variable.
+bool is_message_variable(std::string_view name);
 
 /// What an exit means. Pure.
 Outcome outcome_of_exit(int wait_status, const std::string& errors);

@@ -7,6 +7,7 @@
 
 #include "transport/http_in/response_text.hpp"
 #include "transport/http_in/session.hpp"
+#include "transport/http_in/tls.hpp"
 
 namespace waybill::http_in {
 
@@ -26,7 +27,33 @@ std::string place_of(asio::ip::address address) {
     return asio::ip::address_v6{bytes}.to_string();
 }
 
+asio::ip::tcp::endpoint endpoint_of(asio::io_context& io, const std::string& host,
+                                    std::uint16_t port, Error& error) {
+    asio::ip::tcp::resolver resolver{io};
+    const auto found =
+        resolver.resolve(host, std::to_string(port), asio::ip::tcp::resolver::passive, error);
+    return error ? asio::ip::tcp::endpoint{} : found.begin()->endpoint();
+}
+
+void open_at(asio::ip::tcp::acceptor& acceptor, const asio::ip::tcp::endpoint& endpoint,
+             Error& error) {
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+}
+
 }  // namespace
+
+std::string problem_of_host(const std::string& host) {
+    asio::io_context io;
+    Error error;
+    const asio::ip::tcp::endpoint endpoint = endpoint_of(io, host, 0, error);
+    if (error) return host + " is not an address: " + error.message();
+    asio::ip::tcp::acceptor acceptor{io};
+    open_at(acceptor, endpoint, error);
+    if (error) return host + " is not an address of this machine: " + error.message();
+    return {};
+}
 
 /// Answers at the latest when the last copy of its Reply is gone.
 class Reply::Pending {
@@ -84,44 +111,21 @@ Door::Door(Options given, Handler handler, OnAccess access, Clock& clock)
 }
 
 void Door::listen() {
+    // First what may be wrong with it for good.
+    if (options.tls) tls_ = read_tls(*options.tls);
     Error error;
-    asio::ip::tcp::resolver resolver{io};
-    const auto found = resolver.resolve(options.host, std::to_string(options.port),
-                                        asio::ip::tcp::resolver::passive, error);
     const std::string where = options.host + ":" + std::to_string(options.port);
+    const asio::ip::tcp::endpoint endpoint = endpoint_of(io, options.host, options.port, error);
     if (error) {
         throw ConfigError{{"listen: " + where + " is not an address: " + error.message()}};
     }
-    const asio::ip::tcp::endpoint endpoint = *found.begin();
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(asio::ip::tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(endpoint, error);
+    open_at(acceptor_, endpoint, error);
     if (!error) acceptor_.listen(4096, error);
     if (error) {
         throw ConfigError{{"listen: cannot listen on " + where + ": " + error.message() +
                            "; stop what listens there, or choose another port"}};
     }
-    if (options.tls) load_tls();
     accept();
-}
-
-void Door::load_tls() {
-    Error error;
-    tls_.emplace(asio::ssl::context::tls_server);
-    tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
-                          asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
-                          asio::ssl::context::no_tlsv1_1,
-                      error);
-    if (!error) tls_->use_certificate_chain_file(options.tls->certificate, error);
-    if (error) {
-        throw ConfigError{{"tls.cert: cannot use " + options.tls->certificate + ": " +
-                           error.message() + "; it must be a PEM file with the certificate chain"}};
-    }
-    tls_->use_private_key_file(options.tls->key, asio::ssl::context::pem, error);
-    if (error) {
-        throw ConfigError{{"tls.key: cannot use " + options.tls->key + ": " + error.message() +
-                           "; it must be the PEM file of the certificate's private key"}};
-    }
 }
 
 void Door::accept() {
@@ -156,7 +160,7 @@ void Door::on_accepted(asio::ip::tcp::socket socket) {
     }
     auto session = std::make_shared<Session>(
         *this,
-        tls_ ? tls_stream(std::move(socket), *tls_) : plain_stream(std::move(socket), scratch_),
+        tls_ ? tls_stream(std::move(socket), tls_) : plain_stream(std::move(socket), scratch_),
         std::move(remote), std::move(place));
     sessions_.insert(session);
     connections.store(sessions_.size(), std::memory_order_relaxed);

@@ -13,7 +13,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "transport/http_in/http_in.hpp"
@@ -60,6 +59,9 @@ public:
     void listen();
     void accept();
     void begin_stop(Duration grace);
+    void set_tls(std::shared_ptr<Tls> tls) {
+        if (tls_) tls_ = std::move(tls);
+    }
     void forget(const std::shared_ptr<Session>& session);
     /// How long that one must wait before its next request; zero: not at all.
     Duration admit(const std::string& address) { return addresses_.admit(address, now()); }
@@ -85,14 +87,13 @@ private:
     void fetch_answers();
     void arm_tick();
     void on_tick();
-    void load_tls();
 
     Handler handler_;
     Clock& clock_;
     boost::asio::ip::tcp::acceptor acceptor_{io};
     boost::asio::steady_timer tick_{io};
     boost::asio::steady_timer accept_pause_{io};
-    std::optional<boost::asio::ssl::context> tls_{};
+    std::shared_ptr<Tls> tls_{};
     std::unordered_set<std::shared_ptr<Session>> sessions_{};
     AddressLimits addresses_{options.per_address};
     std::array<char, 65'536> scratch_{};

@@ -6,6 +6,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
+#include "core/address.hpp"
 #include "transport/http_in/door.hpp"
 #include "transport/http_in/session.hpp"
 #include "waybill/system.hpp"
@@ -22,7 +23,8 @@ void require(Problems& problems, bool good, const char* text) {
 Problems check(const Options& options) {
     Problems problems;
     const auto positive = [](Duration time) { return time > Duration{} && time < forever; };
-    require(problems, !options.host.empty(), "listen: name the address to listen on");
+    require(problems, is_host(options.host),
+            "listen: the host must be an IP address or a name, such as 127.0.0.1 or localhost");
     require(problems, options.connections_max >= 1 && options.connections_max <= 1'000'000,
             "connections_max: must be 1 … 1,000,000");
     require(problems, options.requests_max >= 1 && options.requests_max <= 1'000'000,
@@ -42,7 +44,7 @@ Problems check(const Options& options) {
     require(problems,
             options.per_address.requests_per_second >= 0 &&
                 options.per_address.requests_per_second <= 1e6,
-            "requests per address: must be 0 (no limit) … 1,000,000 per second");
+            "requests_per_address: must be 0 (no limit) … 1,000,000 per second");
     return problems;
 }
 
@@ -85,6 +87,12 @@ void HttpIn::set_limits(const RequestLimits& limits, const AddressOptions& per_a
     boost::asio::post(parts_->door.io, [this, limits, per_address] {
         parts_->door.options.request = limits;
         parts_->door.options.per_address = per_address;
+    });
+}
+
+void HttpIn::set_tls(std::shared_ptr<Tls> tls) {
+    boost::asio::post(parts_->door.io, [this, fresh = std::move(tls)]() mutable {
+        parts_->door.set_tls(std::move(fresh));
     });
 }
 

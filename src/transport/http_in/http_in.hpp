@@ -63,8 +63,19 @@ struct Options {
     bool operator==(const Options&) const = default;
 };
 
-/// All problems of the options.
+/// All problems of the options, each "key: what is wrong". Looks at nothing but these values.
 Problems check(const Options& options);
+/// Why this machine cannot listen on that host, whatever the port; empty: it can.
+std::string problem_of_host(const std::string& host);
+
+/// A certificate and its key that were read.
+class Tls;
+/// Throws ConfigError, "tls.cert: what is wrong" or "tls.key: …", for what cannot be served with.
+std::shared_ptr<Tls> read_tls(const TlsFiles& files);
+/// What its public key is pinned by, as libcurl writes it: "sha256//BASE64".
+std::string key_pin(Tls& tls);
+/// A certificate that is not valid now; empty: it is.
+std::string advice_on(Tls& tls, StoreTime now);
 
 /// One answered request, for the log. Neither header values nor bodies.
 struct Access {
@@ -121,6 +132,8 @@ public:
     std::uint64_t connections() const;
     /// For requests and connections that begin later.
     void set_limits(const RequestLimits& limits, const AddressOptions& per_address);
+    /// For connections that begin later. Only where there was one before.
+    void set_tls(std::shared_ptr<Tls> tls);
     /// No new connection; what was read, wholly or in part, is answered within `grace`; idle
     /// connections are closed at once.
     void stop(Duration grace);

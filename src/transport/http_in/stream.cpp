@@ -8,6 +8,8 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 
+#include "transport/http_in/tls.hpp"
+
 namespace waybill::http_in {
 namespace {
 
@@ -73,8 +75,8 @@ private:
 
 class TlsStream final : public Stream {
 public:
-    TlsStream(asio::ip::tcp::socket socket, asio::ssl::context& context)
-        : stream_(std::move(socket), context) {}
+    TlsStream(asio::ip::tcp::socket socket, std::shared_ptr<Tls> tls)
+        : tls_(std::move(tls)), stream_(std::move(socket), tls_->context) {}
 
     void open(StreamUser& user) override {
         stream_.async_handshake(
@@ -110,6 +112,7 @@ public:
     }
 
 private:
+    std::shared_ptr<Tls> tls_;  ///< outlives the stream
     asio::ssl::stream<asio::ip::tcp::socket> stream_;
     std::array<char, 8192> buffer_{};
 };
@@ -120,8 +123,8 @@ std::unique_ptr<Stream> plain_stream(asio::ip::tcp::socket socket, std::span<cha
     return std::make_unique<PlainStream>(std::move(socket), scratch);
 }
 
-std::unique_ptr<Stream> tls_stream(asio::ip::tcp::socket socket, asio::ssl::context& context) {
-    return std::make_unique<TlsStream>(std::move(socket), context);
+std::unique_ptr<Stream> tls_stream(asio::ip::tcp::socket socket, std::shared_ptr<Tls> tls) {
+    return std::make_unique<TlsStream>(std::move(socket), std::move(tls));
 }
 
 }  // namespace waybill::http_in

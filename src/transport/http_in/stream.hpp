@@ -7,10 +7,11 @@
 #include <string_view>
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
 
 /// The bytes of one connection, plain or through TLS.
 namespace waybill::http_in {
+
+class Tls;
 
 /// Who is told what became of reading and writing; kept alive meanwhile.
 class StreamUser : public std::enable_shared_from_this<StreamUser> {
@@ -40,7 +41,6 @@ public:
 
 /// Plain connections read into `scratch`, which all of them share: an idle one holds no buffer.
 std::unique_ptr<Stream> plain_stream(boost::asio::ip::tcp::socket socket, std::span<char> scratch);
-std::unique_ptr<Stream> tls_stream(boost::asio::ip::tcp::socket socket,
-                                   boost::asio::ssl::context& context);
+std::unique_ptr<Stream> tls_stream(boost::asio::ip::tcp::socket socket, std::shared_ptr<Tls> tls);
 
 }  // namespace waybill::http_in

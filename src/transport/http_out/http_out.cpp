@@ -10,6 +10,16 @@
 
 namespace waybill::http_out {
 
+std::string problem_of_url(const std::string& url) {
+    if (!url.starts_with("http://") && !url.starts_with("https://")) {
+        return " must begin with http:// or https://";
+    }
+    const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed{::curl_url(), ::curl_url_cleanup};
+    const CURLUcode code = ::curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
+    if (code == CURLUE_OK) return {};
+    return std::string{" is not a URL: "} + ::curl_url_strerror(code);
+}
+
 struct HttpOut::Parts {
     Parts() : multi(::curl_multi_init(), ::curl_multi_cleanup) {}
 

@@ -22,6 +22,9 @@ struct Request {
     std::shared_ptr<const void> owner{};
     /// For all of it, from the name to the last byte of the answer.
     Duration timeout = std::chrono::seconds{30};
+    /// https: this key and no other, whoever signed it and whatever name is in its certificate. Empty:
+    /// one that the system trusts, for the host of the URL.
+    std::string key_pin{};
     /// More of the answer's body is not read.
     std::uint64_t response_bytes_max = std::uint64_t{64} << 10;
 };
@@ -61,6 +64,9 @@ private:
     struct Parts;
     std::unique_ptr<Parts> parts_;
 };
+
+/// " is …" when no request can go there, "" otherwise. Nothing is looked up.
+std::string problem_of_url(const std::string& url);
 
 /// One request on the caller's thread.
 Result perform(const Request& request);

@@ -41,6 +41,11 @@ Transfer::Transfer(Request request, OnResult on_result, std::uint64_t number)
         ::curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.data());
     }
     ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list_.get());
+    if (!request_.key_pin.empty()) {
+        ::curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, request_.key_pin.c_str());
+        ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
     ::curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     ::curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     ::curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);

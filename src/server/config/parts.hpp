@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "server/config/config.hpp"
+#include "server/config/section.hpp"
+
+/// The parts of a configuration, each read by a file of its own.
+namespace waybill::server {
+
+/// store, durability, busy_timeout
+void read_store(Section& top, Config& config);
+/// [server]
+void read_server(Section& section, ServerConfig& server);
+/// [sources.NAME]
+void read_sources(Section& top, Config& config);
+/// [[targets]]
+void read_targets(Section& top, Config& config, Reading& reading);
+
+/// What the door would not open with; after all that it depends on.
+void check_door(Section& section, const Config& config);
+/// A box is there when it is described, and "inbox" and "outbox" always.
+void check_box(Section& section, const std::string& box, const Config& config);
+
+}  // namespace waybill::server

@@ -1,0 +1,48 @@
+#include <sys/stat.h>
+
+#include "server/config/parts.hpp"
+#include "server/config/secret.hpp"
+
+namespace waybill::server {
+namespace {
+
+constexpr std::string_view kSqlite = "sqlite:";
+
+bool is_folder(const std::string& path) {
+    struct stat about {};
+    return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+}  // namespace
+
+std::string problem_of_store(const std::string& url) {
+    if (url == "memory:") return {};
+    if (!url.starts_with(kSqlite)) {
+        return in_quotes(masked_url(url)) +
+               " is not a store of this version; use \"sqlite:PATH\" or \"memory:\"";
+    }
+    const std::string path = url.substr(kSqlite.size());
+    if (path.empty()) return "names no file; use \"sqlite:PATH\"";
+    if (path == ":memory:") return in_quotes(url) + " is no file; use \"memory:\"";
+    if (is_folder(path)) return in_quotes(path) + " is a folder; name a file in it";
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    if (!folder.empty() && !is_folder(folder)) {
+        return "there is no folder " + in_quotes(folder) + "; make it, or name a file elsewhere";
+    }
+    return {};
+}
+
+void read_store(Section& top, Config& config) {
+    top.url("store", config.store);
+    if (const std::string problem = problem_of_store(config.store); !problem.empty()) {
+        top.problem("store", problem);
+    }
+    top.choice("durability", config.relaxed_durability, {{"strict", false}, {"relaxed", true}});
+    top.duration("busy_timeout", config.busy_timeout);
+    if (config.busy_timeout < std::chrono::milliseconds{1} ||
+        config.busy_timeout > std::chrono::minutes{10}) {
+        top.problem("busy_timeout", "must be \"1ms\" … \"10m\"");
+    }
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,38 @@
+#include "support/certificate.hpp"
+
+#include <cstdio>
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+namespace waybill::test {
+
+void write_certificate(const CertificateFiles& files, const CertificateOptions& options) {
+    EVP_PKEY* key = EVP_EC_gen("P-256");
+    X509* certificate = X509_new();
+    X509_set_version(certificate, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(certificate), options.serial);
+    X509_gmtime_adj(X509_getm_notBefore(certificate), -7200);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), options.seconds_valid);
+    X509_set_pubkey(certificate, key);
+    X509_NAME* name = X509_get_subject_name(certificate);
+    const std::string host = "localhost";
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>(host.c_str()), -1, -1, 0);
+    X509_set_issuer_name(certificate, name);
+    X509_sign(certificate, key, EVP_sha256());
+    FILE* out = std::fopen(files.key.c_str(), "w");
+    const bool is_plain = options.password.empty();
+    PEM_write_PrivateKey(out, key, is_plain ? nullptr : EVP_aes_128_cbc(),
+                         reinterpret_cast<const unsigned char*>(options.password.data()),
+                         static_cast<int>(options.password.size()), nullptr, nullptr);
+    std::fclose(out);
+    out = std::fopen(files.certificate.c_str(), "w");
+    PEM_write_X509(out, certificate);
+    std::fclose(out);
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+}
+
+}  // namespace waybill::test

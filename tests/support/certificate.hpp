@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+namespace waybill::test {
+
+/// A key and a certificate for localhost that it signs itself, as PEM files.
+struct CertificateFiles {
+    std::string certificate{};
+    std::string key{};
+};
+struct CertificateOptions {
+    long serial = 1;
+    /// When it ends, from now.
+    long seconds_valid = 3600;
+    /// Of the key's file. Empty: it has none.
+    std::string password{};
+};
+void write_certificate(const CertificateFiles& files, const CertificateOptions& options = {});
+
+}  // namespace waybill::test
