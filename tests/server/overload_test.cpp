@@ -187,6 +187,23 @@ TEST(Overload, ACommitTheDiskDidNotConfirmIs503AndIsStoredOnceAfterARestart) {
         << "what was acknowledged is kept";
 }
 
+TEST(Overload, AFullDiskThatHasRoomAgainIsReadyAlthoughNobodyWrites) {
+    FaultyDisk disk;
+    ServerUnderTest server{config_for_stripe()};
+    ASSERT_EQ(HttpClient{server.port()}.ask(event(1))->status, 202);
+    ASSERT_TRUE(server.eventually("/v1/stats", R"("open":0)")) << "the engine has nothing to write";
+    disk.fail(FaultyDisk::Call::write, SQLITE_FULL);
+
+    const auto refused = HttpClient{server.port()}.ask(event(2));
+    const auto during = HttpClient{server.port()}.get("/readyz");
+    disk.repair();
+
+    ASSERT_TRUE(refused && during);
+    EXPECT_EQ(refused->status, 503);
+    EXPECT_EQ(during->status, 503) << during->body;
+    EXPECT_TRUE(server.eventually("/readyz", R"("status":"ready")"));
+}
+
 TEST(Overload, OneAddressOverItsRateIs429WithRetryAfter) {
     server::Config config = config_for_stripe();
     config.server.requests_per_address = 0.01;

@@ -5,6 +5,7 @@
 #include "sqlite/faulty_disk.hpp"
 #include "sqlite/fixture.hpp"
 #include "support/app.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::test {
 namespace {
@@ -41,6 +42,23 @@ TEST_F(SqliteDisk, AFullDiskRefusesAppendsSaysSoAndIsSurvived) {
     EXPECT_TRUE(opened.has(3));
     EXPECT_TRUE(opened.store->health().reachable);
     EXPECT_THAT(opened.store->integrity_check(), IsEmpty());
+}
+
+TEST_F(SqliteDisk, AFullDiskThatHasRoomAgainIsReachableAlthoughNobodyWrites) {
+    OpenedStore opened{path};
+    disk.fail(Call::write, SQLITE_FULL);
+    error_of([&] { opened.append(1); });
+    const StoreHealth during = opened.store->health();
+    disk.repair();
+
+    // It is looked at again once a second.
+    const LocalTime patience = later(system_clock().now(), 60s);
+    StoreHealth after = opened.store->health();
+    while (!after.reachable && system_clock().now() < patience) after = opened.store->health();
+
+    EXPECT_FALSE(during.reachable) << "whoever looks finds it full";
+    EXPECT_TRUE(after.reachable) << after.text;
+    EXPECT_FALSE(opened.has(1));
 }
 
 TEST_F(SqliteDisk, ADiskThatIsFullWhileSettlingLosesNoOutcome) {

@@ -195,6 +195,38 @@ TEST_F(SqliteFile, ALinkToTheFileIsTheSameFile) {
                 HasSubstr("in use"));
 }
 
+TEST_F(SqliteFile, TwoNamesOfOneFileAreNotTwoOwners) {
+    auto opened = std::make_unique<OpenedStore>(path);
+    fs::create_hard_link(path, folder.file("other.db"));
+
+    const StoreError beside = error_of([&] { sqlite::open(folder.file("other.db")); });
+    opened.reset();
+    const StoreError alone = error_of([&] { sqlite::open(path); });
+    fs::remove(folder.file("other.db"));
+
+    for (const StoreError& error : {beside, alone}) {
+        EXPECT_EQ(error.reaction(), Reaction::give_up);
+        EXPECT_THAT(error.what(), HasSubstr("2 names (hard links)"));
+        EXPECT_THAT(error.what(), HasSubstr("remove the other names"));
+    }
+    EXPECT_NO_THROW(OpenedStore{path}) << "one name is left";
+}
+
+TEST_F(SqliteFile, WhoMayNotReadTheDatabaseDoesNotReadWhoOwnsIt) {
+    using enum fs::perms;
+    { const OpenedStore opened{path}; }
+    fs::permissions(path, owner_read | owner_write);
+    fs::permissions(path + "-owner", owner_read | owner_write | group_read | others_read);
+
+    const OpenedStore left_by_an_earlier_version{path};
+    std::ofstream{folder.file("new.db")}.close();
+    fs::permissions(folder.file("new.db"), owner_read | owner_write);
+    const OpenedStore made_now{folder.file("new.db")};
+
+    EXPECT_EQ(fs::status(path + "-owner").permissions(), owner_read | owner_write);
+    EXPECT_EQ(fs::status(folder.file("new.db-owner")).permissions(), owner_read | owner_write);
+}
+
 TEST_F(SqliteFile, AFolderThatDoesNotExistIsNamed) {
     const StoreError error = error_of([&] { sqlite::open(folder.file("nowhere/orders.db")); });
 

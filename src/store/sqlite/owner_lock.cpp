@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/text.hpp"
@@ -42,10 +43,30 @@ StoreError taken(const std::string& path, const std::string& owner) {
     return {Reaction::back_off, "sqlite store: " + text};
 }
 
+/// As SQLite does with its journal: whoever may not read the database need not know who has it, and
+/// whoever may write it can take over. One that is not there yet gets what SQLite gives it.
+mode_t rights_of(const std::string& database) {
+    struct stat file {};
+    return ::stat(database.c_str(), &file) == 0 ? (file.st_mode & 0666U) | 0600U : 0644;
+}
+
+/// The lock and the journal lie beside one name of a file: who comes by another sees neither.
+void must_have_one_name(const std::string& database) {
+    struct stat file {};
+    if (::stat(database.c_str(), &file) != 0 || file.st_nlink <= 1) return;
+    throw StoreError{
+        Reaction::give_up,
+        "sqlite store: " + database + " has " + std::to_string(file.st_nlink) +
+            " names (hard links), and who opens it by another one sees neither its lock nor its "
+            "journal; remove the other names, or make them copies"};
+}
+
 }  // namespace
 
 OwnerLock::OwnerLock(const std::string& database) : path_(database + "-owner") {
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    must_have_one_name(database);
+    const mode_t rights = rights_of(database);
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, rights);
     if (descriptor_ < 0) {
         throw StoreError{Reaction::give_up,
                          "sqlite store: cannot open " + path_ + ": " + std::strerror(errno) +
@@ -64,7 +85,15 @@ OwnerLock::OwnerLock(const std::string& database) : path_(database + "-owner") {
                                                 std::strerror(error) +
                                                 "; the file must be on a local disk"};
     }
+    narrow_rights(rights);
     tell_name("");
+}
+
+/// Of one that an earlier version left; somebody else's stays as it is.
+void OwnerLock::narrow_rights(unsigned rights) const {
+    struct stat file {};
+    if (::fstat(descriptor_, &file) != 0 || (file.st_mode & 0777U & ~rights) == 0) return;
+    [[maybe_unused]] const int ignored = ::fchmod(descriptor_, file.st_mode & rights);
 }
 
 OwnerLock::~OwnerLock() {

@@ -151,6 +151,11 @@ public:
     StoreHealth health() override {
         StoreHealth health =
             asks_.ask([&](Session& s) { return sqlite::health(s.db, shared_->now()); });
+        // Nobody else may write for hours, and whoever asks wants to know how it is now.
+        shared_->queue.look_again([](Session& s) {
+            s.db.execute(sql::turn_over);
+            s.db.execute(sql::turn_over);
+        });
         const std::string trouble = shared_->queue.trouble();
         health.reachable = trouble.empty();
         health.text = trouble.empty() ? shared_->description() : trouble;

@@ -216,6 +216,20 @@ std::string WriteQueue::trouble() const {
     return trouble_;
 }
 
+void WriteQueue::look_again(const std::function<void(Session&)>& small_write) {
+    {
+        const std::lock_guard lock{mutex_};
+        const LocalTime now = system_clock().now();
+        if (trouble_.empty() || now < look_again_at_) return;
+        look_again_at_ = later(now, std::chrono::seconds{1});
+    }
+    try {
+        enter(small_write, false);
+    } catch (const StoreError&) {
+        // It is not over: what was noted stays.
+    }
+}
+
 void WriteQueue::note(const std::exception_ptr& failure) {
     try {
         std::rethrow_exception(failure);

@@ -62,6 +62,9 @@ public:
     /// Why the last transaction could not be written; empty when it could. Only the store's own trouble
     /// counts, not what was wrong with somebody's work.
     std::string trouble() const;
+    /// After trouble: `small_write` finds out whether it is over, at most once a second. Nothing is
+    /// tried where the last transaction was written.
+    void look_again(const std::function<void(Session&)>& small_write);
 
     /// After each transaction, on the thread that committed it, before anybody is told.
     void on_commit(std::function<void(Session&)> hook) { hook_ = std::move(hook); }
@@ -105,6 +108,7 @@ private:
 
     mutable std::mutex mutex_{};  ///< guards everything below, and the tickets that wait
     std::string trouble_{};
+    LocalTime look_again_at_{};
     std::deque<Ticket*> waiting_{};
     bool is_busy_ = false;
     std::thread::id leader_{};
