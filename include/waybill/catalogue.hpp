@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,23 @@ struct Page {
     std::string next{};
 };
 
+/// A cursor that no listing gave: nothing is guessed, least of all the first page.
+class InvalidCursor : public std::invalid_argument {
+public:
+    using std::invalid_argument::invalid_argument;
+};
+
+/// A box as the store knows it.
+struct BoxState {
+    std::string name{};
+    bool paused = false;
+    /// Messages, as in StoreHealth.
+    std::uint64_t open = 0;
+    std::uint64_t parked = 0;
+
+    bool operator==(const BoxState&) const = default;
+};
+
 /// What became of a person's order.
 struct OperationResult {
     bool carried_out = false;
@@ -83,10 +101,10 @@ class Catalogue {
 public:
     virtual ~Catalogue() = default;
 
-    /// Newest first.
+    /// Newest first. `cursor` is empty or what a page said is next; InvalidCursor for anything else.
     virtual Page<MessageSummary> browse(const Filter& filter, const std::string& cursor,
                                         std::uint32_t rows_max) = 0;
-    /// Oldest first.
+    /// Oldest first. The same of its cursor.
     virtual Page<DeadLetterDetail> dead_letters(const Filter& filter, const std::string& cursor,
                                                 std::uint32_t rows_max) = 0;
     virtual std::optional<MessageDetail> get(const Uuid& id) = 0;
@@ -107,8 +125,14 @@ public:
     /// Nothing while the owner has not answered.
     virtual std::optional<CommandResult> command_result(std::uint64_t id) = 0;
 
-    virtual void pause_box(const std::string& box, bool paused) = 0;
+    /// All that were ever declared, by name.
+    virtual std::vector<BoxState> boxes() = 0;
+    /// False: no such box.
+    virtual bool pause_box(const std::string& box, bool paused) = 0;
     virtual std::vector<Target> targets() = 0;
+    /// How many open rows this target has yet to end, whoever may run it. Looks at every open row of
+    /// its box.
+    virtual std::uint64_t waiting_for(const Target& target) = 0;
     /// Its open deliveries count no longer. False: no such target.
     virtual bool forget_target(const std::string& box, const std::string& key) = 0;
 };

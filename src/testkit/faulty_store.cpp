@@ -172,8 +172,16 @@ std::optional<CommandResult> FaultyStore::command_result(std::uint64_t id) {
     return run(Call::catalogue, [&] { return catalogue_role().command_result(id); });
 }
 
-void FaultyStore::pause_box(const std::string& box, bool paused) {
-    run(Call::catalogue, [&] { catalogue_role().pause_box(box, paused); });
+std::vector<BoxState> FaultyStore::boxes() {
+    return run(Call::catalogue, [&] { return catalogue_role().boxes(); });
+}
+
+bool FaultyStore::pause_box(const std::string& box, bool paused) {
+    return run(Call::catalogue, [&] { return catalogue_role().pause_box(box, paused); });
+}
+
+std::uint64_t FaultyStore::waiting_for(const Target& target) {
+    return run(Call::catalogue, [&] { return catalogue_role().waiting_for(target); });
 }
 
 std::vector<Target> FaultyStore::targets() {

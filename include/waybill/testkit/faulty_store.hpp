@@ -79,7 +79,9 @@ public:
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override;
     std::uint64_t command(const Command& command) override;
     std::optional<CommandResult> command_result(std::uint64_t id) override;
-    void pause_box(const std::string& box, bool paused) override;
+    std::vector<BoxState> boxes() override;
+    bool pause_box(const std::string& box, bool paused) override;
+    std::uint64_t waiting_for(const Target& target) override;
     std::vector<Target> targets() override;
     bool forget_target(const std::string& box, const std::string& key) override;
 

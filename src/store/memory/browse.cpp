@@ -1,18 +1,12 @@
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "calls.hpp"
+#include "core/asking.hpp"
 #include "waybill/target.hpp"
 
 namespace waybill::memory {
 namespace {
-
-std::uint64_t number(const std::string& cursor, std::uint64_t otherwise) {
-    std::uint64_t value = otherwise;
-    std::from_chars(cursor.data(), cursor.data() + cursor.size(), value);
-    return value;
-}
 
 bool fits(const std::string& pattern, const std::string& text) {
     return pattern.empty() || matches(pattern, text);
@@ -86,7 +80,7 @@ MessageSummary summary(Tables& tables, const MessageRow& message) {
 Page<MessageSummary> browse(Tables& tables, const Filter& filter, const std::string& cursor,
                             std::uint32_t rows_max) {
     Page<MessageSummary> page;
-    const auto before = static_cast<Sequence>(number(cursor, std::numeric_limits<Sequence>::max()));
+    const Sequence before = detail::place_of_cursor(cursor, std::numeric_limits<Sequence>::max());
     Sequence last = 0;
     auto at = std::make_reverse_iterator(tables.messages.lower_bound(before));
     for (; at != tables.messages.rend(); ++at) {
@@ -104,7 +98,8 @@ Page<MessageSummary> browse(Tables& tables, const Filter& filter, const std::str
 Page<DeadLetterDetail> dead_letters(const Tables& tables, const Filter& filter,
                                     const std::string& cursor, std::uint32_t rows_max) {
     Page<DeadLetterDetail> page;
-    for (auto at = tables.dead.upper_bound(number(cursor, 0)); at != tables.dead.end(); ++at) {
+    const auto after = static_cast<std::uint64_t>(detail::place_of_cursor(cursor, 0));
+    for (auto at = tables.dead.upper_bound(after); at != tables.dead.end(); ++at) {
         if (!fits(filter, at->second)) continue;
         if (page.items.size() >= std::max(rows_max, 1U)) {
             page.next = page.items.back().cursor;
@@ -132,6 +127,30 @@ std::uint64_t count(Tables& tables, const Filter& filter) {
     }
     return static_cast<std::uint64_t>(std::ranges::count_if(
         tables.messages, [&](const auto& item) { return fits(tables, filter, item.second); }));
+}
+
+std::vector<BoxState> boxes(Tables& tables) {
+    std::vector<BoxState> all;
+    for (const auto& [name, box] : tables.boxes) {
+        BoxState& state = all.emplace_back(BoxState{.name = name, .paused = box.paused});
+        for (const PartitionId id : box.partitions) {
+            state.open += tables.partition(id)->work.ready().size();
+            state.parked += tables.partition(id)->work.parked().size();
+        }
+    }
+    return all;
+}
+
+std::uint64_t waiting_for(Tables& tables, const Target& target) {
+    std::uint64_t waiting = 0;
+    const auto box = tables.boxes.find(target.box);
+    if (box == tables.boxes.end()) return 0;
+    for (const PartitionId id : box->second.partitions) {
+        for (const auto& [sequence, row] : tables.partition(id)->work.ready()) {
+            if (detail::waits_for(target, row.entry, *row.message->message)) ++waiting;
+        }
+    }
+    return waiting;
 }
 
 }  // namespace waybill::memory

@@ -52,6 +52,8 @@ Page<DeadLetterDetail> dead_letters(const Tables& tables, const Filter& filter,
                                     const std::string& cursor, std::uint32_t rows_max);
 std::optional<MessageDetail> get(Tables& tables, const Uuid& id);
 std::uint64_t count(Tables& tables, const Filter& filter);
+std::vector<BoxState> boxes(Tables& tables);
+std::uint64_t waiting_for(Tables& tables, const Target& target);
 
 // upkeep.cpp
 Swept sweep(Tables& tables, StoreTime now, std::span<const BoxDeclaration> boxes,

@@ -120,11 +120,20 @@ public:
             return found->second;
         });
     }
-    void pause_box(const std::string& box, bool paused) override {
-        shared_->transact([&](Tables& t, StoreTime) {
+    std::vector<BoxState> boxes() override {
+        return shared_->transact([&](Tables& t, StoreTime) { return memory::boxes(t); });
+    }
+    bool pause_box(const std::string& box, bool paused) override {
+        return shared_->transact([&](Tables& t, StoreTime) {
             const auto found = t.boxes.find(box);
-            if (found != t.boxes.end()) found->second.paused = paused;
+            if (found == t.boxes.end()) return false;
+            found->second.paused = paused;
+            return true;
         });
+    }
+    std::uint64_t waiting_for(const Target& target) override {
+        return shared_->transact(
+            [&](Tables& t, StoreTime) { return memory::waiting_for(t, target); });
     }
     std::vector<Target> targets() override {
         return shared_->transact([&](Tables& t, StoreTime) {

@@ -1,20 +1,14 @@
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "calls.hpp"
+#include "core/asking.hpp"
 #include "waybill/target.hpp"
 
 namespace waybill::sqlite {
 namespace {
 
 constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t number(const std::string& cursor, std::int64_t otherwise) {
-    std::int64_t value = otherwise;
-    std::from_chars(cursor.data(), cursor.data() + cursor.size(), value);
-    return value;
-}
 
 bool fits(const std::string& pattern, std::string_view text) {
     return pattern.empty() || matches(pattern, text);
@@ -132,7 +126,8 @@ Page<MessageSummary> browse(Session& session, const Filter& filter, const std::s
     const ReadTransaction snapshot{session.db};
     Page<MessageSummary> page;
     Sequence last = 0;
-    each_message(session, filter, number(cursor, kNewest), [&](const Place& place, StoreTime at) {
+    const std::int64_t before = detail::place_of_cursor(cursor, kNewest);
+    each_message(session, filter, before, [&](const Place& place, StoreTime at) {
         if (page.items.size() >= std::max(rows_max, 1U)) {
             page.next = std::to_string(last);
             return false;
@@ -149,7 +144,8 @@ Page<DeadLetterDetail> dead_letters(Session& session, const Filter& filter,
                                     const std::string& cursor, std::uint32_t rows_max) {
     const ReadTransaction snapshot{session.db};
     Page<DeadLetterDetail> page;
-    each_letter(session, filter, number(cursor, 0), [&](DeadLetterDetail detail) {
+    const std::int64_t after = detail::place_of_cursor(cursor, 0);
+    each_letter(session, filter, after, [&](DeadLetterDetail detail) {
         if (page.items.size() >= std::max(rows_max, 1U)) {
             page.next = page.items.back().cursor;
             return false;
@@ -185,6 +181,31 @@ std::uint64_t count(Session& session, const Filter& filter) {
                      [&](const Place&, StoreTime) { return ++found > 0; });
     }
     return found;
+}
+
+std::vector<BoxState> boxes(Database& db) {
+    std::vector<BoxState> all;
+    Rows rows = db.query(sql::list_boxes);
+    while (rows.next()) {
+        all.push_back({.name = rows.string(0),
+                       .paused = rows.flag(1),
+                       .open = rows.number<std::uint64_t>(2),
+                       .parked = rows.number<std::uint64_t>(3)});
+    }
+    return all;
+}
+
+std::uint64_t waiting_for(Database& db, const Target& target) {
+    std::uint64_t waiting = 0;
+    Rows rows = db.query(sql::ready_rows_of_box, target.box);
+    while (rows.next()) {
+        Message message;
+        message.type = rows.text(12);
+        message.source = rows.text(13);
+        message.tenant = rows.text(14);
+        if (detail::waits_for(target, open_row(rows).entry, message)) ++waiting;
+    }
+    return waiting;
 }
 
 }  // namespace waybill::sqlite

@@ -69,6 +69,8 @@ Page<DeadLetterDetail> dead_letters(Session& session, const Filter& filter,
                                     const std::string& cursor, std::uint32_t rows_max);
 std::optional<MessageDetail> get(Session& session, const Uuid& id);
 std::uint64_t count(Session& session, const Filter& filter);
+std::vector<BoxState> boxes(Database& db);
+std::uint64_t waiting_for(Database& db, const Target& target);
 
 // notes.cpp
 std::optional<std::string> note(Database& db, StoreTime now, const std::string& name);

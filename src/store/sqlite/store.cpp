@@ -130,8 +130,15 @@ public:
     std::optional<CommandResult> command_result(std::uint64_t id) override {
         return asks_.ask([&](Session& s) { return sqlite::command_result(s.db, id); });
     }
-    void pause_box(const std::string& box, bool paused) override {
-        write([&](Session& s, StoreTime) { s.db.execute(sql::pause_box, box, paused); });
+    std::vector<BoxState> boxes() override {
+        return asks_.ask([&](Session& s) { return sqlite::boxes(s.db); });
+    }
+    bool pause_box(const std::string& box, bool paused) override {
+        return write(
+            [&](Session& s, StoreTime) { return s.db.execute(sql::pause_box, box, paused) > 0; });
+    }
+    std::uint64_t waiting_for(const Target& target) override {
+        return asks_.ask([&](Session& s) { return sqlite::waiting_for(s.db, target); });
     }
     std::vector<Target> targets() override {
         return asks_.ask([&](Session& s) { return sqlite::targets(s.db); });

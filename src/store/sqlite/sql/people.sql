@@ -23,6 +23,22 @@ where message = ?1 order by at, target, requeues, number;
 select sequence, partition, appended_at, type, source, tenant from waybill_message
 where sequence < ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence desc;
 
+-- name: list_boxes
+select b.name, b.paused,
+    (select count(*) from waybill_partition p join waybill_open o
+        on o.place >= p.id << 47 and o.place < (p.id << 47) + (1 << 46) where p.box = b.id),
+    (select count(*) from waybill_partition p join waybill_open o
+        on o.place >= (p.id << 47) + (1 << 46) and o.place < (p.id + 1) << 47 where p.box = b.id)
+from waybill_box b order by b.name;
+
+-- name: ready_rows_of_box
+select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets, m.type, m.source, m.tenant
+from waybill_box b join waybill_partition p on p.box = b.id
+join waybill_open o on o.place >= p.id << 47 and o.place < (p.id << 47) + (1 << 46)
+join waybill_message m on m.sequence = coalesce(o.message, o.sequence)
+where b.name = ?1;
+
 -- name: insert_requeued
 insert into waybill_open (place, id, lane, due, message, requeues, only_targets)
 values ((?1 << 47) | ?2, ?3, ?4, 0, ?5, ?6, ?7);

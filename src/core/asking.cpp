@@ -1,0 +1,34 @@
+#include "core/asking.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/wording.hpp"
+#include "waybill/catalogue.hpp"
+
+namespace waybill::detail {
+
+std::int64_t place_of_cursor(const std::string& cursor, std::int64_t beginning) {
+    if (cursor.empty()) return beginning;
+    std::int64_t place = 0;
+    const char* const end = cursor.data() + cursor.size();
+    const auto [stopped, error] = std::from_chars(cursor.data(), end, place);
+    if (error == std::errc{} && stopped == end && place >= 0 && cursor[0] != '-') return place;
+    throw InvalidCursor{"cursor: " + in_quotes(cursor) +
+                        " is none that a listing gave; leave it out to begin anew"};
+}
+
+bool waits_for(const Target& target, const Entry& row, const Message& message) {
+    if (row.parked) return false;
+    const auto is_ours = [&](const std::string& key) {
+        return key == target.key ||
+               std::ranges::find(target.legacy_keys, key) != target.legacy_keys.end();
+    };
+    const bool is_for_it = row.only.empty() ? matches(target.matcher, message)
+                                            : std::ranges::any_of(row.only, is_ours);
+    return is_for_it && std::ranges::none_of(row.progress, [&](const Progress& progress) {
+               return progress.state != Progress::State::ready && is_ours(progress.target);
+           });
+}
+
+}  // namespace waybill::detail

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "waybill/message.hpp"
+#include "waybill/target.hpp"
+#include "waybill/work.hpp"
+
+/// What every store decides alike when people ask. Pure.
+namespace waybill::detail {
+
+/// A cursor that is a decimal number, as `Page::next` and `DeadLetterDetail::cursor` said it;
+/// `beginning` for none. Throws InvalidCursor.
+std::int64_t place_of_cursor(const std::string& cursor, std::int64_t beginning);
+
+/// Whether the target has yet to end its delivery of this row. `message`: its type, source and tenant.
+bool waits_for(const Target& target, const Entry& row, const Message& message);
+
+}  // namespace waybill::detail

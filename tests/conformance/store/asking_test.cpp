@@ -1,0 +1,78 @@
+/// What people ask of any store.
+
+#include "harness.hpp"
+
+namespace waybill::test {
+namespace {
+
+using testing::ElementsAre;
+
+TEST_P(StoreConformance, BoxesAreListedWithWhatIsOpenAndWhetherTheyArePaused) {
+    declare_box();
+    declare_box({}, "mails");
+    append_all({order(1), order(2), order(3)});
+    Host host = owner();
+    host.finish(host.scan().at(0));
+    host.park(host.scan().at(0));
+
+    const bool paused = catalogue().pause_box("mails", true);
+
+    EXPECT_TRUE(paused);
+    EXPECT_THAT(catalogue().boxes(),
+                ElementsAre(BoxState{.name = "mails", .paused = true},
+                            BoxState{.name = "orders", .open = 1, .parked = 1}));
+}
+
+TEST_P(StoreConformance, ABoxNobodyDeclaredIsNotPaused) {
+    declare_box();
+
+    EXPECT_FALSE(catalogue().pause_box("order", true));
+    EXPECT_THAT(catalogue().boxes(), ElementsAre(BoxState{.name = "orders"}));
+}
+
+TEST_P(StoreConformance, AMessageWaitsForEveryTargetThatWantsItUntilThatHasEnded) {
+    const Target all{.box = "orders", .key = "all"};
+    const Target renamed{.box = "orders", .key = "new", .legacy_keys = {"all"}};
+    const Target others{.box = "orders", .key = "others", .matcher = {.type = "invoice.*"}};
+    const Target elsewhere{.box = "mails", .key = "all"};
+    declare_box();
+    append_all({order(1), order(2), order(3)});
+    Host host = owner();
+    const std::vector<Entry> rows = host.scan();
+    Settlement failed = unchanged(rows.at(0));
+    failed.progress = {{.target = "all", .state = Progress::State::ready, .failures = 1}};
+    Settlement done = unchanged(rows.at(1));
+    done.progress = {{.target = "all", .state = Progress::State::done}};
+    host.settle({failed, done});
+    host.park(rows.at(2));
+
+    EXPECT_EQ(catalogue().waiting_for(all), 1U);
+    EXPECT_EQ(catalogue().waiting_for(renamed), 1U) << "what its former key did counts for it";
+    EXPECT_EQ(catalogue().waiting_for(others), 0U);
+    EXPECT_EQ(catalogue().waiting_for(elsewhere), 0U);
+}
+
+TEST_P(StoreConformance, ARequeuedMessageWaitsOnlyForTheTargetsItWasRequeuedFor) {
+    declare_box();
+    append(order(1));
+    Host host = owner();
+    host.die(only_row(host), "billing");
+    const DeliveryRef delivery{id_of(1), "billing"};
+    catalogue().requeue({&delivery, 1});
+
+    EXPECT_EQ(catalogue().waiting_for({.box = "orders", .key = "billing"}), 1U);
+    EXPECT_EQ(catalogue().waiting_for({.box = "orders", .key = "mail"}), 0U);
+}
+
+TEST_P(StoreConformance, ACursorThatNoListingGaveIsNotTheFirstPage) {
+    declare_box();
+    append(order(1));
+
+    for (const char* cursor : {"x", "1x", "-1", " 1", "1.5", "99999999999999999999"}) {
+        EXPECT_THROW(catalogue().browse({}, cursor, 10), InvalidCursor) << cursor;
+        EXPECT_THROW(catalogue().dead_letters({}, cursor, 10), InvalidCursor) << cursor;
+    }
+}
+
+}  // namespace
+}  // namespace waybill::test
