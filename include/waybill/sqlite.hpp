@@ -58,6 +58,21 @@ struct Schema {
 /// Of a file that is not there yet.
 Schema schema_of_new_file();
 
+/// What a file is.
+struct Glance {
+    /// Version 0: our tables are not in it.
+    Schema schema{};
+    /// Somebody keeps these in it: the first few, by name.
+    std::vector<std::string> tables_of_others{};
+
+    bool operator==(const Glance&) const = default;
+};
+
+/// Looks at a file without opening it as a store: neither it nor its journal is changed, nothing is
+/// locked, and whoever has it open goes on. Throws StoreError for one that is not there, may not be
+/// read or is no SQLite database; an empty one has nothing in it.
+Glance glance(const std::string& path);
+
 /// One way into a store in a SQLite file. Several instances of one process each have their own.
 ///
 /// Inline handlers get the `sqlite3*` of their transaction.

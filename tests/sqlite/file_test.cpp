@@ -1,6 +1,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "sqlite/child_process.hpp"
@@ -434,6 +436,47 @@ TEST_F(SqliteFile, NotesAreKeptUntilTheirTimeAndTravelWithABackup) {
 
     EXPECT_EQ(OpenedStore{path}.store->note("a"), "second");
     EXPECT_EQ(OpenedStore{copy}.store->note("a"), "second");
+}
+
+/// Everything in the folder, with its bytes.
+std::map<std::string, std::string> contents_of(const fs::path& where) {
+    std::map<std::string, std::string> contents;
+    for (const auto& file : fs::directory_iterator{where}) {
+        std::ifstream bytes{file.path(), std::ios::binary};
+        contents[file.path().filename()] = {std::istreambuf_iterator<char>{bytes}, {}};
+    }
+    return contents;
+}
+
+TEST_F(SqliteFile, AGlanceSaysWhatAFileIsAndLeavesItAsItIs) {
+    { const OpenedStore ours{path}; }
+    OwnConnection{folder.file("theirs ?#%.db")}.run(
+        "create table customer (id); pragma user_version = 7");
+    std::ofstream{folder.file("empty.db")}.close();
+    std::ofstream{folder.file("text.db")} << std::string(5'000, 'x');
+    const auto before = contents_of(folder.path());
+
+    const sqlite::Glance ours = sqlite::glance(path);
+    const sqlite::Glance theirs = sqlite::glance(folder.file("theirs ?#%.db"));
+    const sqlite::Glance empty = sqlite::glance(folder.file("empty.db"));
+    const StoreError text = error_of([&] { sqlite::glance(folder.file("text.db")); });
+    error_of([&] { sqlite::glance(folder.file("nowhere.db")); });
+
+    EXPECT_EQ(ours.schema.version, ours.schema.newest);
+    EXPECT_THAT(ours.tables_of_others, IsEmpty());
+    EXPECT_EQ(theirs.schema, sqlite::schema_of_new_file());
+    EXPECT_THAT(theirs.tables_of_others, testing::ElementsAre("customer"));
+    EXPECT_EQ(empty, sqlite::Glance{sqlite::schema_of_new_file()});
+    EXPECT_THAT(text.what(), HasSubstr("no SQLite database"));
+    EXPECT_EQ(contents_of(folder.path()), before);
+}
+
+TEST_F(SqliteFile, AGlanceSeesWhatIsOnlyInTheJournalOfWhoeverHasItOpen) {
+    const OpenedStore opened{path};
+
+    const sqlite::Glance seen = sqlite::glance(path);
+
+    EXPECT_EQ(seen.schema.version, seen.schema.newest);
 }
 
 TEST_F(SqliteFile, BeforeItsTablesAreMadeAFileSaysWhatToDo) {

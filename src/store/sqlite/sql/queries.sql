@@ -34,6 +34,11 @@ pragma data_version;
 -- name: has_migrations
 select 1 from sqlite_schema where type = 'table' and name = 'waybill_migration';
 
+-- name: tables_of_others
+select name from sqlite_schema
+where type = 'table' and name not like 'waybill!_%' escape '!' and name not like 'sqlite!_%' escape '!'
+order by name;
+
 -- name: create_migrations
 create table if not exists waybill_migration (
     number integer primary key,
