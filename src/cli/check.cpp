@@ -8,6 +8,7 @@
 #include "server/store_access.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/providers.hpp"
+#include "waybill/sqlite.hpp"
 #include "waybill/store.hpp"
 #include "waybill/system.hpp"
 
@@ -34,6 +35,8 @@ Problems problems_of_store(const server::LoadedConfig& loaded) {
         return {place + "this user cannot read and write " + file + "; change its permissions"};
     }
     try {
+        // Opening would change it, and it may be somebody else's.
+        if (sqlite::glance(file).schema.version == 0) return {};
         const auto access = server::open_store(config.store, server::store_options(config));
         access->schema();
         if (config.relaxed_durability) return {};
@@ -42,6 +45,16 @@ Problems problems_of_store(const server::LoadedConfig& loaded) {
         if (error.reaction() == Reaction::back_off) return {};
         return {place + error.what()};
     }
+}
+
+/// For who mistook one file for another; empty: nothing to say.
+std::string warning_of_store(const server::LoadedConfig& loaded) {
+    const std::string file = server::file_of(loaded.config.store);
+    if (file.empty() || !std::filesystem::exists(file)) return {};
+    const sqlite::Glance seen = sqlite::glance(file);
+    if (seen.schema.version > 0 || seen.tables_of_others.empty()) return {};
+    return loaded.place("store") + file + " is a database of something else (table " +
+           seen.tables_of_others.front() + " …); serve would keep its own tables beside those";
 }
 
 int check(const Arguments& arguments, const Globals& globals) {
@@ -55,6 +68,9 @@ int check(const Arguments& arguments, const Globals& globals) {
         for (const std::string& warning : some) std::cerr << "warning: " << warning << "\n";
     }
     if (!problems.empty()) throw ConfigError{std::move(problems)};
+    if (const std::string warning = warning_of_store(loaded); !warning.empty()) {
+        std::cerr << "warning: " << warning << "\n";
+    }
     if (arguments.has("print")) {
         std::cout << loaded.effective;
         return 0;

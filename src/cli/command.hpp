@@ -55,8 +55,20 @@ Command stats_command();
 Command providers_command();
 Command completion_command();
 
-/// The configuration in force, with `--store`; without a file: nothing but defaults.
+/// The configuration in force, with `--store`; without a file: nothing but defaults. A relative store
+/// of the file lies beside the file, one of `--store` in the folder we are in.
 server::LoadedConfig load(const Globals& globals);
+
+/// For those who ask about a store: a server may have it open that read its configuration before it
+/// was broken, or with secrets that are not here.
+struct AskedConfig {
+    /// With problems: nothing but its store.
+    server::Config config{};
+    /// What keeps the configuration from being used.
+    Problems problems{};
+};
+AskedConfig load_to_ask(const Globals& globals);
+
 /// The file that would be read; empty: none.
 std::string config_file(const Globals& globals);
 /// A file, or standard input for "-". Throws std::runtime_error.

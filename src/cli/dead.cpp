@@ -46,7 +46,8 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const std::s
     }
     const std::string operation =
         arguments.value("operation", to_string(random_uuid(thread_random())));
-    std::cout << verb << ": operation " << operation << "\n";
+    const bool for_program = arguments.has("json");
+    if (!for_program) std::cout << verb << ": operation " << operation << "\n";
     Value result;
     try {
         std::optional<Progress> progress;
@@ -55,17 +56,23 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const std::s
             result = desk.post("/v1/dead/" + verb + query + "&limit=" + std::to_string(step), {},
                                operation);
             handled = result.find("carried_out")->as_uint64() + result.find("refused")->as_uint64();
-            if (!progress) {
+            if (!progress && !for_program) {
                 progress.emplace("dead letters " + done(verb),
                                  std::min(result.find("total")->as_uint64(), wanted));
             }
-            progress->at(handled);
+            if (progress) progress->at(handled);
             if (!result.find("capped")->as_bool() || handled >= wanted) break;
         }
     } catch (const std::exception& error) {
         throw std::runtime_error(error.what() +
                                  std::string{"; the same command with --operation "} + operation +
                                  " goes on");
+    }
+    if (for_program) {
+        Object whole = result.as_object();
+        whole.emplace_back("operation", operation);
+        std::cout << json::to_text(whole) << "\n";
+        return 0;
     }
     std::cout << text_of(result, "carried_out") << " done, " << text_of(result, "refused")
               << " refused, " << text_of(result, "remaining") << " remaining\n";
@@ -81,10 +88,11 @@ int operate_on_one(OperatorDesk& desk, const Arguments& arguments, const std::st
     Object order{{"message", id}};
     if (arguments.has("target")) order.emplace_back("target", arguments.value("target"));
     const Value result = desk.post("/v1/dead/" + verb, order, arguments.value("operation"));
-    if (result.find("carried_out")->as_uint64() == 0) {
+    const bool is_refused = result.find("carried_out")->as_uint64() == 0;
+    if (is_refused && !arguments.has("json")) {
         throw std::runtime_error(text_of(result, "refusal"));
     }
-    std::cout << text_of(result, "carried_out") << " dead letters " << done(verb) << "\n";
+    print_result(arguments, result, text_of(result, "carried_out") + " dead letters " + done(verb));
     return result.find("refused")->as_uint64() == 0 ? 0 : 1;
 }
 

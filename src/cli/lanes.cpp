@@ -1,4 +1,3 @@
-#include <iostream>
 #include <utility>
 
 #include "cli/command.hpp"
@@ -52,22 +51,13 @@ int order(const Arguments& arguments, const Globals& globals, const std::string&
         throw UsageError{"--operation needs the id of the lane's head; see waybill lanes list"};
     }
     OperatorDesk desk{globals};
-    int code = 0;
+    json::Array results;
     for (const std::string& head : heads_of(desk, arguments, name)) {
         const Value ordered =
             desk.post("/v1/lanes/" + verb, Object{{"message", head}}, arguments.value("operation"));
-        if (ordered.find("commands")->as_array().empty()) {
-            std::cout << head << ": carried out before\n";
-        }
-        for (const Value& number : ordered.find("commands")->as_array()) {
-            const auto answer = desk.owners_answer(number.as_uint64());
-            std::cout << head << ": "
-                      << (answer ? answer->text : "ordered; it is carried out when a server runs")
-                      << "\n";
-            if (answer && !answer->carried_out) code = 1;
-        }
+        results.emplace_back(Object{{"message", head}, {"commands", desk.owners_answers(ordered)}});
     }
-    return code;
+    return print_answers(arguments, results);
 }
 
 int lanes(const Arguments& arguments, const Globals& globals) {

@@ -56,6 +56,11 @@ std::string value_text(const Value& value) {
     return list;
 }
 
+bool is_list_of_words(const Value& list) {
+    const json::Array& items = list.as_array();
+    return !items.empty() && !is_a<json::Object>(items.front());
+}
+
 /// One line, whatever others have written into it.
 std::string cell_of(const Value& item, const char* name) {
     std::string text = text_of(item, name);
@@ -164,7 +169,9 @@ int list(const Arguments& arguments, const Globals& globals, const std::string& 
 void print_object(const Value& value, const std::string& indent) {
     for (const auto& [key, member] : value.as_object()) {
         const std::string name = harmless(key, {});
-        if (is_a<json::Array>(member)) {
+        if (is_a<json::Array>(member) && is_list_of_words(member)) {
+            std::cout << indent << name << ": " << harmless(value_text(member), {}) << "\n";
+        } else if (is_a<json::Array>(member)) {
             for (const Value& item : member.as_array()) {
                 std::cout << indent << name << ":\n";
                 print_object(item, indent + "  ");
@@ -190,12 +197,35 @@ int show(const Arguments& arguments, const Globals& globals, const std::string& 
     return 0;
 }
 
+void print_result(const Arguments& arguments, const Value& result, const std::string& line) {
+    std::cout << (arguments.has("json") ? json::to_text(result) : line) << "\n";
+}
+
+int print_answers(const Arguments& arguments, const json::Array& orders) {
+    const bool for_program = arguments.has("json");
+    if (for_program) std::cout << json::to_text(json::Object{{"items", orders}}) << "\n";
+    int code = 0;
+    for (const Value& order : orders) {
+        const json::Array& answers = order.find("commands")->as_array();
+        const std::string beginning = text_of(order, "message") + ": ";
+        if (answers.empty() && !for_program) std::cout << beginning << "carried out before\n";
+        for (const Value& answer : answers) {
+            if (!for_program) std::cout << beginning << text_of(answer, "text") << "\n";
+            const bool is_refused =
+                answer.find("answered")->as_bool() && !answer.find("carried_out")->as_bool();
+            if (is_refused) code = 1;
+        }
+    }
+    return code;
+}
+
 bool confirmed(const Arguments& arguments, const std::string& question) {
     if (arguments.has("yes")) return true;
     if (::isatty(STDIN_FILENO) == 0) {
         throw UsageError{question + " Say --yes: nobody is here to answer"};
     }
-    std::cout << question << " [y/N] " << std::flush;
+    // Of a program's output only the result.
+    (arguments.has("json") ? std::cerr : std::cout) << question << " [y/N] " << std::flush;
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "yes";

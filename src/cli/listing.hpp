@@ -38,6 +38,11 @@ int list(const Arguments& arguments, const Globals& globals, const std::string& 
 /// Shows everything of one message.
 int show(const Arguments& arguments, const Globals& globals, const std::string& id);
 
+/// What became of an order: as JSON when that was asked for, otherwise this line.
+void print_result(const Arguments& arguments, const json::Value& result, const std::string& line);
+/// What the owners of the work said to orders, each {"message","commands":[…]}; the exit code.
+int print_answers(const Arguments& arguments, const json::Array& orders);
+
 /// Whether a person, or --yes, agrees. Throws UsageError when nobody is there to ask.
 bool confirmed(const Arguments& arguments, const std::string& question);
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -118,26 +117,6 @@ const std::vector<Command>& commands() {
         dead_command(),   targets_command(), lanes_command(),     boxes_command(),
         backup_command(), stats_command(),   providers_command(), completion_command()};
     return all;
-}
-
-std::string config_file(const Globals& globals) {
-    if (!globals.config_file.empty()) return globals.config_file;
-    return std::filesystem::exists("waybill.toml") ? "waybill.toml" : std::string{};
-}
-
-server::LoadedConfig load(const Globals& globals) {
-    const server::Environment environment = server::process_environment();
-    const std::string file = config_file(globals);
-    server::LoadedConfig loaded = file.empty()
-                                      ? server::load_config({}, "waybill.toml", environment)
-                                      : server::load_config_file(file, environment);
-    if (globals.store.empty()) return loaded;
-    if (const std::string problem = server::problem_of_store(globals.store); !problem.empty()) {
-        throw ConfigError{{"--store: " + problem}};
-    }
-    loaded.config.store = globals.store;
-    loaded.places["store"] = "--store: ";
-    return loaded;
 }
 
 std::string read_input(const std::string& path) {

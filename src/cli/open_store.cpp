@@ -2,8 +2,10 @@
 
 #include <fstream>
 #include <stdexcept>
+#include <vector>
 
 #include "server/token.hpp"
+#include "waybill/sqlite.hpp"
 #include "waybill/store.hpp"
 
 namespace waybill::cli {
@@ -26,7 +28,34 @@ namespace {
     throw std::runtime_error(text + "; " + remedy);
 }
 
+std::string listed(const std::vector<std::string>& tables) {
+    std::string list;
+    for (const std::string& table : tables) list += (list.empty() ? "" : ", ") + table;
+    return list;
+}
+
 }  // namespace
+
+void must_hold_a_store(const std::string& file, bool may_migrate) {
+    const sqlite::Glance seen = sqlite::glance(file);
+    const std::string migrate = "`waybill migrate --store sqlite:" + file + "`";
+    if (seen.schema.version > 0) {
+        if (seen.schema.missing.empty() || may_migrate) return;
+        throw std::runtime_error(file + " is of version " + std::to_string(seen.schema.version) +
+                                 " of " + std::to_string(seen.schema.newest) + "; " + migrate +
+                                 " or the next `waybill serve` brings it to this one");
+    }
+    if (!seen.tables_of_others.empty()) {
+        throw std::runtime_error(
+            file + " is a database of something else (tables: " + listed(seen.tables_of_others) +
+            ") and no store; name the store with --store, or, if both shall "
+            "share this file, run " +
+            migrate + " first");
+    }
+    if (may_migrate) return;
+    throw std::runtime_error(file + " is empty; `waybill serve` or " + migrate +
+                             " makes a store of it, --store names another");
+}
 
 std::unique_ptr<server::StoreAccess> open_for_command(const server::Config& config,
                                                       const std::string& remedy) {

@@ -13,4 +13,9 @@ namespace waybill::cli {
 std::unique_ptr<server::StoreAccess> open_for_command(const server::Config& config,
                                                       const std::string& remedy);
 
+/// Throws std::runtime_error, with what it is and what to do, for a file whose tables are not those of
+/// this program. `may_migrate`: one that is empty or of an earlier version will do. The file is left as
+/// it is: it may be somebody else's.
+void must_hold_a_store(const std::string& file, bool may_migrate);
+
 }  // namespace waybill::cli

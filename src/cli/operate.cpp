@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -11,7 +12,6 @@
 #include "cli/listing.hpp"
 #include "cli/operator_desk.hpp"
 #include "cli/progress.hpp"
-#include "server/store_access.hpp"
 #include "waybill/json.hpp"
 
 namespace waybill::cli {
@@ -24,14 +24,8 @@ int cancel(const Arguments& arguments, const Globals& globals, const std::string
     OperatorDesk desk{globals};
     const Value ordered =
         desk.post("/v1/messages/" + id + "/cancel", {}, arguments.value("operation"));
-    const std::uint64_t number = ordered.find("command")->as_uint64();
-    if (number == 0) {
-        std::cout << "carried out before\n";
-        return 0;
-    }
-    const auto answer = desk.owners_answer(number);
-    std::cout << (answer ? answer->text : "ordered; it is carried out when a server runs") << "\n";
-    return !answer || answer->carried_out ? 0 : 1;
+    return print_answers(arguments,
+                         {Object{{"message", id}, {"commands", desk.owners_answers(ordered)}}});
 }
 
 int messages(const Arguments& arguments, const Globals& globals) {
@@ -49,48 +43,38 @@ int targets(const Arguments& arguments, const Globals& globals) {
     const std::string& verb = arguments.word(0, "list or forget");
     if (verb == "list") {
         return list(arguments, globals, "/v1/targets",
-                    {"box", "key", "type", "source", "tenant", "after"});
+                    {"box", "key", "type", "source", "tenant", "after", "served", "waiting"});
     }
     if (verb != "forget") throw UsageError{"targets knows list and forget, not \"" + verb + "\""};
     const std::string key = arguments.word(1, "the target's key");
     if (!confirmed(arguments, "forget " + key + "? What is open for it counts no longer."))
         return 1;
-    OperatorDesk{globals}.post("/v1/targets/forget",
-                               Object{{"box", arguments.value("box", "inbox")}, {"key", key}},
-                               arguments.value("operation"));
-    std::cout << key << ": forgotten\n";
+    const Value result = OperatorDesk{globals}.post(
+        "/v1/targets/forget", Object{{"box", arguments.value("box", "inbox")}, {"key", key}},
+        arguments.value("operation"));
+    print_result(arguments, result, key + ": forgotten");
     return 0;
-}
-
-Value row(const server::BoxConfig& box) {
-    const BoxOptions& options = box.options;
-    return Object{{"box", box.name},
-                  {"lanes", options.lanes == Lanes::none        ? "none"
-                            : options.lanes == Lanes::exclusive ? "exclusive"
-                                                                : "strict"},
-                  {"on_dead", options.on_dead == OnDead::halt ? "halt" : "advance"},
-                  {"unmatched", options.unmatched == Unmatched::park   ? "park"
-                                : options.unmatched == Unmatched::done ? "done"
-                                                                       : "dead"},
-                  {"concurrency", options.concurrency}};
 }
 
 int boxes(const Arguments& arguments, const Globals& globals) {
     const std::string& verb = arguments.word(0, "list, pause or resume");
     if (verb == "list") {
-        json::Array items;
-        for (const server::BoxConfig& box : load(globals).config.boxes) items.push_back(row(box));
-        print_page(arguments, Object{{"items", std::move(items)}},
-                   {"box", "lanes", "on_dead", "unmatched", "concurrency"});
-        return 0;
+        return list(arguments, globals, "/v1/boxes",
+                    {"box", "paused", "open", "parked", "lanes", "on_dead", "unmatched",
+                     "concurrency", "configured"});
+    }
+    if (verb == "repartition") {
+        throw UsageError{
+            "a SQLite file has one owner, so its boxes need no other partitions; boxes repartition "
+            "comes with the stores that several hosts share"};
     }
     if (verb != "pause" && verb != "resume") {
         throw UsageError{"boxes knows list, pause and resume, not \"" + verb + "\""};
     }
     const std::string box = arguments.word(1, "the box");
-    OperatorDesk{globals}.post("/v1/boxes/" + verb, Object{{"box", box}},
-                               arguments.value("operation"));
-    std::cout << box << ": " << verb << "d\n";
+    const Value result = OperatorDesk{globals}.post("/v1/boxes/" + verb, Object{{"box", box}},
+                                                    arguments.value("operation"));
+    print_result(arguments, result, box + ": " + verb + "d");
     return 0;
 }
 
@@ -123,13 +107,14 @@ private:
 int backup(const Arguments& arguments, const Globals& globals) {
     const std::string& path = arguments.word(0, "the file to write");
     const std::string whole = std::filesystem::absolute(path).string();
+    OperatorDesk desk{globals};
+    Value result;
     {
-        OperatorDesk desk{globals};
-        const GrowingFile watched{whole + ".unfinished",
-                                  server::file_of(load(globals).config.store)};
-        desk.post("/v1/backup", Object{{"path", whole}}, arguments.value("operation"));
+        std::optional<GrowingFile> watched;
+        if (!arguments.has("json")) watched.emplace(whole + ".unfinished", desk.file());
+        result = desk.post("/v1/backup", Object{{"path", whole}}, arguments.value("operation"));
     }
-    std::cout << path << ": written\n";
+    print_result(arguments, result, path + ": written");
     return 0;
 }
 
@@ -188,7 +173,7 @@ Command backup_command() {
     return {.name = "backup",
             .summary = "Copies a SQLite store to a new file while others go on",
             .usage = "backup FILE",
-            .options = {operation_option()},
+            .options = {operation_option(), {"json", "", "for programs"}},
             .examples = "  waybill backup waybill-backup.db\n",
             .run = backup};
 }

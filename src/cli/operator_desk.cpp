@@ -1,6 +1,7 @@
 #include "cli/operator_desk.hpp"
 
 #include <filesystem>
+#include <iostream>
 #include <stdexcept>
 
 #include <pwd.h>
@@ -33,17 +34,16 @@ HttpHeaders with_token(HttpHeaders headers, const std::string& token) {
 }  // namespace
 
 struct OperatorDesk::Direct {
-    explicit Direct(const server::Config& config)
+    /// `known`: null where the configuration could not be read.
+    Direct(const server::Config& config, std::shared_ptr<const server::Config> known, bool migrates)
         : access(open_for_command(config, "it does not answer; look at its log, or stop it")),
           app({.store = access->connect(), .relaxed_durability = config.relaxed_durability}),
           admin(
               access->connect(), access->notebook(),
               [this](const std::string& path) { access->backup(path); },
               [this](Message message) { return app.append(std::move(message)); },
-              [config](const std::string& box, const std::string& key) {
-                  return server::has_target(config, box, key);
-              }) {
-        access->migrate();
+              [known] { return known; }) {
+        if (migrates) access->migrate();
         for (const server::BoxConfig& box : config.boxes) app.box(box.name, box.options);
     }
 
@@ -56,43 +56,57 @@ struct OperatorDesk::Direct {
 OperatorDesk::~OperatorDesk() = default;
 
 OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
-    const server::Config config = load(globals).config;
-    const std::string file = server::file_of(config.store);
-    if (file.empty()) {
+    AskedConfig asked = load_to_ask(globals);
+    const server::Config& config = asked.config;
+    problems_ = std::move(asked.problems);
+    file_ = server::file_of(config.store);
+    if (file_.empty()) {
         throw std::runtime_error("store " + config.store +
                                  " belongs to its server alone; nothing can be asked from outside");
     }
-    if (!may_create && !std::filesystem::exists(file)) {
-        throw std::runtime_error("there is no store " + file +
+    const bool is_there = std::filesystem::exists(file_);
+    if (!problems_.empty() && !is_there) throw ConfigError{problems_};
+    if (!may_create && !is_there) {
+        throw std::runtime_error("there is no store " + file_ +
                                  "; start `waybill serve` once, or name another with --store");
     }
-    if (const auto local = server::read_local_access(server::local_access_file(file))) {
-        // Left behind by a server that died, it leads nowhere: then nobody has the store open.
-        const auto alive = http_out::perform({.method = "GET",
-                                              .url = local->url + "/healthz",
-                                              .timeout = std::chrono::seconds{5},
-                                              .key_pin = local->key_pin});
-        // Any answer, also "too many requests", is the answer of a server that lives.
-        if (alive.status != 0) {
-            answer_ = [local](const HttpRequest& request) -> HttpResponse {
-                const auto result =
-                    http_out::perform({.method = request.method,
-                                       .url = local->url + request.target,
-                                       .headers = with_token(request.headers, local->token),
-                                       .body = request.body,
-                                       .timeout = std::chrono::minutes{5},
-                                       .key_pin = local->key_pin,
-                                       .response_bytes_max = std::uint64_t{256} << 20});
-                if (result.status == 0) throw std::runtime_error("the server: " + result.error);
-                return {.status = result.status, .headers = {}, .body = result.body};
-            };
-            return;
-        }
+    if (!problems_.empty()) {
+        std::cerr << "warning: " << config_file(globals)
+                  << " cannot be used, see `waybill check`; asked is " << config.store << "\n";
     }
-    direct_ = std::make_unique<Direct>(config);
+    if (find_server()) return;
+    if (!problems_.empty() && may_create) throw ConfigError{problems_};
+    if (is_there) must_hold_a_store(file_, may_create);
+    auto known = problems_.empty() ? std::make_shared<const server::Config>(config) : nullptr;
+    direct_ = std::make_unique<Direct>(config, std::move(known), may_create);
     answer_ = [this](const HttpRequest& request) {
         return direct_->admin.handle(request, person() + " (command line)");
     };
+}
+
+/// False: nobody has the store open who would answer.
+bool OperatorDesk::find_server() {
+    const auto local = server::read_local_access(server::local_access_file(file_));
+    if (!local) return false;
+    // Left behind by a server that died, it leads nowhere: then nobody has the store open.
+    const auto alive = http_out::perform({.method = "GET",
+                                          .url = local->url + "/healthz",
+                                          .timeout = std::chrono::seconds{5},
+                                          .key_pin = local->key_pin});
+    // Any answer, also "too many requests", is the answer of a server that lives.
+    if (alive.status == 0) return false;
+    answer_ = [local](const HttpRequest& request) -> HttpResponse {
+        const auto result = http_out::perform({.method = request.method,
+                                               .url = local->url + request.target,
+                                               .headers = with_token(request.headers, local->token),
+                                               .body = request.body,
+                                               .timeout = std::chrono::minutes{5},
+                                               .key_pin = local->key_pin,
+                                               .response_bytes_max = std::uint64_t{256} << 20});
+        if (result.status == 0) throw std::runtime_error("the server: " + result.error);
+        return {.status = result.status, .headers = {}, .body = result.body};
+    };
+    return true;
 }
 
 json::Value OperatorDesk::ask(const HttpRequest& request) {
@@ -122,12 +136,32 @@ std::optional<OperatorDesk::OwnersAnswer> OperatorDesk::owners_answer(std::uint6
     return std::nullopt;
 }
 
+json::Array OperatorDesk::owners_answers(const json::Value& ordered) {
+    json::Array answers;
+    for (const json::Value& number : ordered.find("commands")->as_array()) {
+        const auto answer = owners_answer(number.as_uint64());
+        answers.emplace_back(json::Object{
+            {"command", number},
+            {"answered", answer.has_value()},
+            {"carried_out", answer && answer->carried_out},
+            {"text", answer ? answer->text : "ordered; it is carried out when a server runs"}});
+    }
+    return answers;
+}
+
 json::Value OperatorDesk::get(const std::string& target) {
     return ask({.method = "GET", .target = target});
 }
 
 json::Value OperatorDesk::post(const std::string& target, const json::Value& body,
                                const std::string& operation) {
+    if (direct_ && !problems_.empty()) {
+        Problems why = problems_;
+        why.push_back(
+            "nothing was ordered: no server runs, and without one an order needs a "
+            "configuration that can be used");
+        throw ConfigError{std::move(why)};
+    }
     HttpRequest request{.method = "POST",
                         .target = target,
                         .body = body.is_null() ? std::string{} : json::to_text(body)};

@@ -13,16 +13,20 @@
 namespace waybill::cli {
 
 /// Where operators' orders go: the server that has the store open, or the store itself when nobody has.
+/// Whoever only looks changes nothing: a file that is no store, or not one of this version, is named.
 ///
-/// Errors: std::runtime_error with what to do, UsageError where the order was not understood.
+/// Errors: std::runtime_error with what to do, UsageError where the order was not understood, ConfigError
+///         for an order without a server and without a configuration that can be used.
 class OperatorDesk {
 public:
-    /// `may_create`: a store that is not there yet is made.
+    /// `may_create`: a store that is not there yet is made, and an older one brought to this version.
     explicit OperatorDesk(const Globals& globals, bool may_create = false);
     ~OperatorDesk();
     OperatorDesk(const OperatorDesk&) = delete;
     OperatorDesk& operator=(const OperatorDesk&) = delete;
 
+    /// The store's file.
+    const std::string& file() const { return file_; }
     /// The answer's JSON; an error's message is thrown.
     json::Value get(const std::string& target);
     /// `operation`: the same order under this id is carried out once. Empty: no id.
@@ -36,10 +40,16 @@ public:
     };
     /// Waits a moment for it; nothing: no server runs, or it is busy. The command stays ordered.
     std::optional<OwnersAnswer> owners_answer(std::uint64_t command);
+    /// The same for all commands of an order, each as {"command","answered","carried_out","text"}.
+    json::Array owners_answers(const json::Value& ordered);
 
 private:
+    bool find_server();
     json::Value ask(const HttpRequest& request);
 
+    std::string file_{};
+    /// What is wrong with the configuration.
+    Problems problems_{};
     struct Direct;
     std::unique_ptr<Direct> direct_{};
     std::function<HttpResponse(const HttpRequest&)> answer_{};

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command.hpp"
+#include "cli/listing.hpp"
 #include "cli/open_store.hpp"
 #include "cli/operator_desk.hpp"
 #include "cli/progress.hpp"
@@ -42,23 +43,31 @@ std::unique_ptr<server::StoreAccess> open_to_migrate(const server::Config& confi
     return open_for_command(config, kMigrateAlone);
 }
 
-/// One that is not there yet is not made to be looked at.
+/// One that is not there yet is not made to be looked at, and one that is there is left as it is.
 sqlite::Schema schema_of(const server::Config& config) {
     const std::string file = server::file_of(config.store);
     if (file.empty() || !std::filesystem::exists(file)) return sqlite::schema_of_new_file();
-    return open_for_command(config, kMigrateAlone)->schema();
+    return sqlite::glance(file).schema;
 }
 
-int print_plan(const server::Config& config, const sqlite::Schema& schema, std::uint32_t to) {
+int print_plan(const Arguments& arguments, const server::Config& config, std::uint32_t to) {
+    const sqlite::Schema schema = schema_of(config);
+    std::vector<std::string> plan = schema.missing;
+    std::erase_if(
+        plan, [&](const std::string& migration) { return to != 0 && std::stoul(migration) > to; });
+    if (arguments.has("json")) {
+        const json::Array steps{plan.begin(), plan.end()};
+        std::cout << json::to_text(json::Object{{"store", config.store},
+                                                {"version", schema.version},
+                                                {"newest", schema.newest},
+                                                {"would_apply", steps}})
+                  << "\n";
+        return 0;
+    }
     std::cout << config.store << ": is of version " << schema.version << " of " << schema.newest
               << "\n";
-    bool any = false;
-    for (const std::string& migration : schema.missing) {
-        if (to != 0 && std::stoul(migration) > to) continue;
-        std::cout << "would apply " << migration << "\n";
-        any = true;
-    }
-    std::cout << (any ? "nothing was changed\n" : "nothing to do\n");
+    for (const std::string& migration : plan) std::cout << "would apply " << migration << "\n";
+    std::cout << (plan.empty() ? "nothing to do\n" : "nothing was changed\n");
     return 0;
 }
 
@@ -70,12 +79,14 @@ int migrate(const Arguments& arguments, const Globals& globals) {
     if (arguments.has("to") && (to == 0 || to > newest)) {
         throw UsageError{"--to is a version this program knows: 1 … " + std::to_string(newest)};
     }
-    if (arguments.has("dry-run")) return print_plan(config, schema_of(config), to);
+    if (arguments.has("dry-run")) return print_plan(arguments, config, to);
     const auto access = open_to_migrate(config);
     access->migrate(to);
     const std::uint32_t version = access->schema().version;
-    std::cout << config.store << ": is of version " << version << "\n";
-    if (to != 0 && to < version) std::cout << "a schema never goes back\n";
+    print_result(arguments, json::Object{{"store", config.store}, {"version", version}},
+                 config.store + ": is of version " + std::to_string(version));
+    const bool goes_back = to != 0 && to < version;
+    if (goes_back && !arguments.has("json")) std::cout << "a schema never goes back\n";
     return 0;
 }
 
@@ -93,8 +104,8 @@ int publish(const Arguments& arguments, const Globals& globals) {
     add("dedup", "dedup_key");
     add("at", "not_before");
     const json::Value answer = OperatorDesk{globals, true}.post("/v1/messages", order);
-    std::cout << answer.find("id")->as_string() << " " << answer.find("status")->as_string()
-              << "\n";
+    print_result(arguments, answer,
+                 answer.find("id")->as_string() + " " + answer.find("status")->as_string());
     return 0;
 }
 
@@ -137,6 +148,7 @@ int run_once(const Arguments& arguments, const Globals& globals) {
     access->migrate();
     const std::uint64_t wanted = arguments.number("max", Waybill::no_limit);
     EndedSoFar ended_so_far{std::min(access->connect().upkeep()->health().open, wanted)};
+    if (arguments.has("json")) ended_so_far.progress.reset();
     http_out::HttpOut out;
     server::Metrics uncollected;
     server::Generation generation{config, *access, out, log, uncollected};
@@ -145,7 +157,8 @@ int run_once(const Arguments& arguments, const Globals& globals) {
     if (!at_most) throw UsageError{"--at-most is a duration such as 30s"};
     const std::uint64_t ended = generation.app.run_once(*at_most, wanted);
     ended_so_far.progress.reset();
-    std::cout << ended << " deliveries ended\n";
+    print_result(arguments, json::Object{{"ended", ended}},
+                 std::to_string(ended) + " deliveries ended");
     return 0;
 }
 
@@ -157,7 +170,8 @@ Command migrate_command() {
                 "Brings the store's schema to this version; safe to run twice, and by two at once",
             .usage = "migrate [--to N] [--dry-run]",
             .options = {{"to", "N", "no further than this version; default: this program's"},
-                        {"dry-run", "", "say what would be done, and change nothing"}},
+                        {"dry-run", "", "say what would be done, and change nothing"},
+                        {"json", "", "for programs"}},
             .examples =
                 "  waybill migrate --store sqlite:waybill.db\n"
                 "  waybill migrate --dry-run\n",
@@ -174,7 +188,8 @@ Command publish_command() {
                         {"tenant", "X", "its tenant"},
                         {"lane", "K", "messages of a lane are handled in order"},
                         {"dedup", "K", "a second one with this key is a duplicate"},
-                        {"at", "TIME", "not before this moment"}},
+                        {"at", "TIME", "not before this moment"},
+                        {"json", "", "for programs"}},
             .examples = "  echo '{\"order\":1}' | waybill publish --type order.placed --body -\n",
             .run = publish};
 }
@@ -185,7 +200,8 @@ Command run_once_command() {
             .usage = "run-once [--box B] [--max N] [--at-most DURATION]",
             .options = {{"box", "B", "only what is in this box"},
                         {"max", "N", "start at most so many deliveries"},
-                        {"at-most", "DURATION", "default 30s"}},
+                        {"at-most", "DURATION", "default 30s"},
+                        {"json", "", "for programs"}},
             .examples = "  waybill run-once --max 100\n",
             .run = run_once};
 }

@@ -9,6 +9,7 @@
 #include "server/answer.hpp"
 #include "server/demo.hpp"
 #include "server/openapi.hpp"
+#include "server/unserved.hpp"
 #include "waybill/dead_letters.hpp"
 #include "waybill/json.hpp"
 #include "waybill/signing.hpp"
@@ -63,6 +64,8 @@ static HttpResponse with_problems_named(Answer answer) {
         return error_response(400, "bad-query", problem.what());
     } catch (const InvalidFilter& problem) {
         return error_response(400, "bad-query", problem.what());
+    } catch (const InvalidCursor& problem) {
+        return error_response(400, "bad-cursor", problem.what());
     } catch (const json::ReadError& problem) {
         return error_response(400, "bad-body", problem.what());
     } catch (const ConfigError& problem) {
@@ -97,6 +100,7 @@ HttpResponse Admin::question(const HttpRequest& request, const std::string& path
     if (path == "/v1/messages") return messages(request);
     if (path == "/v1/dead") return dead(request);
     if (path == "/v1/lanes") return lanes(request);
+    if (path == "/v1/boxes") return boxes();
     if (path == "/v1/targets") return targets();
     if (path == "/v1/stats") return stats();
     if (path == "/v1/demo") return demo();
@@ -170,18 +174,27 @@ HttpResponse Admin::lanes(const HttpRequest& request) {
                                                       std::min(listing.rows_max, kLettersMax)));
 }
 
-HttpResponse Admin::targets() {
-    Array items;
-    for (const Target& target : catalogue_.targets()) items.push_back(to_json(target));
-    return json_response(200, Object{{"items", std::move(items)}});
-}
-
 HttpResponse Admin::stats() {
     const StoreHealth health = upkeep_.health();
     Object object{{"reachable", health.reachable}, {"store", health.text},
                   {"open", health.open},           {"parked", health.parked},
                   {"dead", health.dead},           {"oldest_open_us", health.oldest_open.count()}};
     object.emplace_back("done", catalogue_.count({.state = Filter::State::done}));
+    Array paused;
+    for (const BoxState& box : catalogue_.boxes()) {
+        if (box.paused) paused.emplace_back(box.name);
+    }
+    object.emplace_back("paused", std::move(paused));
+    Array unserved;
+    if (const auto config = config_()) {
+        for (const UnservedTarget& one : unserved_targets(catalogue_, *config)) {
+            unserved.emplace_back(Object{{"box", one.box},
+                                         {"target", one.key},
+                                         {"waiting", one.waiting},
+                                         {"text", text_of(one)}});
+        }
+    }
+    object.emplace_back("unserved", std::move(unserved));
     return json_response(200, object);
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "server/admin_publish.hpp"
 #include "server/bulk.hpp"
+#include "server/config/config.hpp"
 #include "server/operations.hpp"
 #include "waybill/http.hpp"
 #include "waybill/notebook.hpp"
@@ -24,18 +26,18 @@ class Admin {
 public:
     /// Copies the store to a file.
     using Backup = std::function<void(const std::string& path)>;
-    /// Whether the configuration in force has this target.
-    using IsConfigured = std::function<bool(const std::string& box, const std::string& key)>;
+    /// The configuration in force; null where it could not be read.
+    using ConfigInForce = std::function<std::shared_ptr<const Config>()>;
 
     Admin(StoreHandle store, Notebook& notebook, Backup backup, AppendMessage append,
-          IsConfigured is_configured)
+          ConfigInForce config)
         : catalogue_(*store.catalogue()),
           upkeep_(*store.upkeep()),
           notebook_(notebook),
           operations_(notebook),
           backup_(std::move(backup)),
           append_(std::move(append)),
-          is_configured_(std::move(is_configured)),
+          config_(std::move(config)),
           store_(std::move(store)) {}
 
     /// `actor`: who asks, for the record.
@@ -53,7 +55,6 @@ private:
     HttpResponse command(const std::string& number);
     HttpResponse dead(const HttpRequest& request);
     HttpResponse lanes(const HttpRequest& request);
-    HttpResponse targets();
     HttpResponse stats();
     HttpResponse operation(const std::string& id);
     HttpResponse demo();
@@ -66,13 +67,19 @@ private:
     HttpResponse pause(const HttpRequest& request, bool paused);
     HttpResponse backup(const HttpRequest& request, const Operation& operation);
 
+    // admin_registry.cpp
+    HttpResponse boxes();
+    HttpResponse targets();
+    HttpResponse forget(const std::string& box, const std::string& key, const Operation& operation);
+    HttpResponse pause(const std::string& box, bool paused);
+
     Catalogue& catalogue_;
     Upkeep& upkeep_;
     Notebook& notebook_;
     Operations operations_;
     Backup backup_;
     AppendMessage append_;
-    IsConfigured is_configured_;
+    ConfigInForce config_;
     StoreHandle store_;
 };
 

@@ -26,18 +26,21 @@ HttpResponse bad_id() {
 
 }  // namespace
 
+/// A lane that stands at the message goes on too: for it "cancelled" means "skipped".
 HttpResponse Admin::cancel(const std::string& text, const Operation& operation) {
-    Command order;
-    order.kind = Command::Kind::cancel;
     const auto id = parse_uuid(text);
     if (!id) return bad_id();
-    order.message = *id;
-    const std::uint64_t number = catalogue_.command(order);
+    Array numbers;
+    const std::uint64_t first = catalogue_.command({.kind = Command::Kind::cancel, .message = *id});
+    if (first != 0) numbers.emplace_back(first);
+    for (const std::uint64_t number : HaltedLanes{catalogue_}.skip(*id)) {
+        numbers.emplace_back(number);
+    }
     // Begun before and nothing open now: this order did it, and its number went with the crash.
-    if (number == 0 && !operation.begun_before) {
+    if (numbers.empty() && !operation.begun_before) {
         return error_response(409, "nothing-to-do", "nothing of this message is open");
     }
-    return json_response(202, Object{{"command", number}});
+    return json_response(202, Object{{"command", first}, {"commands", std::move(numbers)}});
 }
 
 /// {"message","target"?} for one message, or the same filter as the listing in the query for many.
@@ -82,25 +85,11 @@ HttpResponse Admin::order_lane(const HttpRequest& request, bool skip, Operation&
 
 HttpResponse Admin::forget(const HttpRequest& request, const Operation& operation) {
     const Value body = json::parse(request.body);
-    const std::string box = text_of(body, "box");
-    const std::string key = text_of(body, "key");
-    // Those who own it would go on, and what comes in would no longer be for it.
-    if (is_configured_(box, key)) {
-        return error_response(409, "configured",
-                              key + " is configured here; take it out of the configuration first");
-    }
-    const bool was_there = catalogue_.forget_target(box, key);
-    // Begun before and gone now: this order did it.
-    if (!was_there && !operation.begun_before) {
-        return error_response(404, "not-found", "there is no such target; see GET /v1/targets");
-    }
-    return json_response(200, Object{{"forgotten", true}});
+    return forget(text_of(body, "box"), text_of(body, "key"), operation);
 }
 
 HttpResponse Admin::pause(const HttpRequest& request, bool paused) {
-    const std::string box = text_of(json::parse(request.body), "box");
-    catalogue_.pause_box(box, paused);
-    return json_response(200, Object{{"box", box}, {"paused", paused}});
+    return pause(text_of(json::parse(request.body), "box"), paused);
 }
 
 HttpResponse Admin::backup(const HttpRequest& request, const Operation& operation) {

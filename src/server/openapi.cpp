@@ -42,6 +42,7 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/targets", "The targets the store knows"},
     Route{"POST", "/v1/targets/forget", "What is open for a target counts no longer", "",
           "box key"},
+    Route{"GET", "/v1/boxes", "The boxes: paused or not, what is open in them, how they are set"},
     Route{"POST", "/v1/boxes/pause", "Starts nothing of a box any more", "", "box"},
     Route{"POST", "/v1/boxes/resume", "Goes on with a box", "", "box"},
     Route{"POST", "/v1/backup", "Copies the store to a new file of the server's host", "", "path"},

@@ -16,7 +16,9 @@
 #include "server/exposition.hpp"
 #include "server/generation.hpp"
 #include "server/metrics_page.hpp"
+#include "server/seldom.hpp"
 #include "server/token.hpp"
+#include "server/unserved.hpp"
 #include "server/version.hpp"
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
@@ -44,7 +46,8 @@ json::Object what_is_here() {
             {"ready", "GET /readyz"},
             {"metrics", "GET /metrics"},
             {"publish", "POST /v1/messages (token)"},
-            {"operators", "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/stats … (token)"}};
+            {"operators",
+             "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/boxes, /v1/stats … (token)"}};
 }
 
 }  // namespace
@@ -59,7 +62,8 @@ struct Server::Parts {
     HttpResponse readiness();
     bool shows_metrics();
     HttpResponse metrics_response();
-    const StoreHealth& store_numbers(Waybill& app);
+    std::vector<UnservedTarget> unserved_now();
+    void warn_of_unserved();
     void on_access(const http_in::Access& access);
     void at_desk(Desk& desk, Reply reply, std::function<HttpResponse()> answer);
     /// For the command line, which finds us by our store.
@@ -78,9 +82,9 @@ struct Server::Parts {
     /// might be the door's, and everybody would wait.
     std::shared_mutex mutex{};
     std::unique_ptr<Generation> generation;
-    /// What the store said of itself last, and when to ask again. For `probes`.
-    StoreHealth store_said{};
-    LocalTime ask_store_at{};
+    /// What the store said last. For `probes`.
+    Seldom<StoreHealth> store_numbers{std::chrono::seconds{5}};
+    Seldom<std::vector<UnservedTarget>> unserved{std::chrono::seconds{30}};
     Desk desk{};
     /// Whoever watches us does not wait behind an operator's long order.
     Desk probes{};
@@ -100,9 +104,9 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
               if (!generation) throw Overloaded{"the server is stopping"};
               return generation->app.append(std::move(message));
           },
-          [this](const std::string& box, const std::string& key) {
+          [this] {
               const std::shared_lock lock{mutex};
-              return has_target(config, box, key);
+              return std::make_shared<const Config>(config);
           }),
       generation(std::make_unique<Generation>(config, *store, out, log, metrics)) {
     generation->start();
@@ -200,6 +204,9 @@ HttpResponse Server::Parts::readiness() {
     const bool ready = health.store.reachable && health.status.started && !health.status.resigned;
     json::Array reasons;
     for (const std::string& reason : health.reasons) reasons.emplace_back(reason);
+    for (const UnservedTarget& one : unserved.get([this] { return unserved_now(); })) {
+        reasons.emplace_back(text_of(one));
+    }
     body.emplace_back("status", ready ? "ready" : "not ready");
     body.emplace_back("durability", config.relaxed_durability ? "relaxed" : "strict");
     body.emplace_back("open", health.store.open);
@@ -209,29 +216,35 @@ HttpResponse Server::Parts::readiness() {
     return json_response(ready ? 200 : 503, body);
 }
 
+/// For who holds the mutex.
+std::vector<UnservedTarget> Server::Parts::unserved_now() {
+    try {
+        return unserved_targets(generation->app.catalogue(), config);
+    } catch (const std::exception&) {
+        return {};  // that the store does not answer is said elsewhere
+    }
+}
+
+/// Of a configuration that is new.
+void Server::Parts::warn_of_unserved() {
+    const std::shared_lock lock{mutex};
+    if (!generation) return;
+    unserved.forget();
+    for (const UnservedTarget& one : unserved.get([this] { return unserved_now(); })) {
+        log.say(LogLevel::warn, text_of(one));
+    }
+}
+
 bool Server::Parts::shows_metrics() {
     const std::shared_lock lock{mutex};
     return config.telemetry.prometheus;
-}
-
-/// Counting takes the store time: it is asked so rarely that it is busy with it for a twentieth of its
-/// time at most.
-const StoreHealth& Server::Parts::store_numbers(Waybill& app) {
-    constexpr Duration kGoodFor = std::chrono::seconds{5};
-    constexpr int kShare = 20;
-    const LocalTime before = system_clock().now();
-    if (before < ask_store_at) return store_said;
-    store_said = app.health().store;
-    const LocalTime after = system_clock().now();
-    ask_store_at = later(after, std::max<Duration>(kGoodFor, (after - before) * kShare));
-    return store_said;
 }
 
 HttpResponse Server::Parts::metrics_response() {
     const std::shared_lock lock{mutex};
     if (!generation) return error_response(503, "stopping", "the server is stopping");
     const Levels levels{.status = generation->app.status(),
-                        .store = store_numbers(generation->app),
+                        .store = store_numbers.get([&] { return generation->app.health().store; }),
                         .window_max = config.engine.window,
                         .appends_waiting_max = config.server.waiting_max,
                         .connections = door->connections(),
@@ -280,6 +293,7 @@ Server::Server(Config config, Log& log, std::unique_ptr<StoreAccess> store)
     : parts_(std::make_unique<Parts>(std::move(config), log, std::move(store))) {
     const auto files = door_options(parts_->config).tls;
     parts_->say_where(files ? http_in::read_tls(*files).get() : nullptr);
+    parts_->probes.post([parts = parts_.get()] { parts->warn_of_unserved(); });
 }
 
 Server::~Server() {
@@ -344,6 +358,7 @@ void Server::reload(const Config& config) {
                             {{"reason", error.what()}});
         }
     }
+    parts.probes.post([&parts] { parts.warn_of_unserved(); });
 }
 
 void Server::stop() {

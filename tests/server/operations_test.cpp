@@ -289,7 +289,7 @@ protected:
     Notes notes{memory->notebook()};
     server::Admin admin{StoreHandle{kit.store}, notes, [](const std::string&) {},
                         [this](Message message) { return kit.app.append(std::move(message)); },
-                        [](const auto&...) { return false; }};
+                        [] { return std::make_shared<const server::Config>(); }};
 };
 
 TEST_F(InterruptedCommands, ASkipThatWasCarriedOutIsNoErrorWhenRepeated) {

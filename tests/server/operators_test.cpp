@@ -101,6 +101,38 @@ TEST_F(HaltedLanesByCommand, AreNotLostByDiscardingTheirHead) {
     EXPECT_THAT(run_here({"lanes", "list"}).output, HasSubstr("c7"));
 }
 
+TEST_F(HaltedLanesByCommand, GoOnWhenTheirHeadIsCancelled) {
+    Process server = serve();
+    server.port();
+    halt_a_lane();
+
+    const Ran cancelled = run_here({"messages", "cancel", head()});
+
+    EXPECT_EQ(cancelled.code, 0);
+    EXPECT_THAT(cancelled.output, HasSubstr("skipped; its dead letter stays"));
+    EXPECT_TRUE(eventually({"lanes", "list"}, "second")) << "the next one had its turn, and died";
+}
+
+TEST_F(HaltedLanesByCommand, OrdersOfProgramsAreAnsweredAsJson) {
+    Process server = serve();
+    server.port();
+    halt_a_lane();
+    const std::string id = head();
+
+    const json::Value skipped = json::parse(run_here({"lanes", "skip", "c7", "--json"}).output);
+    ASSERT_TRUE(eventually({"lanes", "list"}, "second"));
+    const json::Value cancelled =
+        json::parse(run_here({"messages", "cancel", head(), "--json"}).output);
+
+    const json::Value& order = skipped.find("items")->as_array().at(0);
+    EXPECT_EQ(order.find("message")->as_string(), id);
+    const json::Value& answer = order.find("commands")->as_array().at(0);
+    EXPECT_TRUE(answer.find("answered")->as_bool());
+    EXPECT_TRUE(answer.find("carried_out")->as_bool());
+    EXPECT_EQ(answer.find("text")->as_string(), "skipped; its dead letter stays");
+    EXPECT_EQ(cancelled.find("items")->as_array().size(), 1U);
+}
+
 TEST_F(HaltedLanesByCommand, AnOrderWithoutAServerIsCarriedOutWhenOneRuns) {
     {
         Process server = serve();
@@ -127,6 +159,12 @@ protected:
         for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
         return quoted;
     }
+    static std::string text(const json::Value& object, const char* name) {
+        return object.find(name)->as_string();
+    }
+    static std::uint64_t number(const json::Value& object, const char* name) {
+        return object.find(name)->as_uint64();
+    }
     /// Some letters are dead.
     void let_die(int count) {
         write("waybill.toml",
@@ -138,6 +176,32 @@ protected:
         ASSERT_EQ(run_here({"run-once"}).code, 0);
     }
 };
+
+TEST_F(OperatorCommands, EveryOrderHasAResultForPrograms) {
+    let_die(3);
+    const auto answer = [&](std::vector<std::string> words) {
+        words.emplace_back("--json");
+        return json::parse(run_here(words).output);
+    };
+    const std::string id =
+        text(answer({"dead", "list"}).find("items")->as_array().at(0), "message");
+
+    EXPECT_EQ(number(answer({"dead", "requeue", id}), "carried_out"), 1U);
+    EXPECT_EQ(run_here({"dead", "requeue", id, "--json"}).code, 1) << "there is none any more";
+    const json::Value many =
+        answer({"dead", "discard", "--target", "it", "--yes", "--operation", "x"});
+    EXPECT_EQ(number(many, "carried_out"), 2U);
+    EXPECT_EQ(text(many, "operation"), "x");
+    EXPECT_EQ(number(answer({"run-once"}), "ended"), 1U);
+    EXPECT_EQ(text(answer({"publish", "--type", "a.b"}), "status"), "accepted");
+    EXPECT_TRUE(answer({"boxes", "pause", "outbox"}).find("paused")->as_bool());
+    EXPECT_FALSE(answer({"boxes", "resume", "outbox"}).find("paused")->as_bool());
+    EXPECT_EQ(number(answer({"migrate"}), "version"),
+              number(answer({"migrate", "--dry-run"}), "newest"));
+    EXPECT_EQ(text(answer({"backup", "copy.db"}), "path"), folder_.file("copy.db"));
+    write("waybill.toml", "");
+    EXPECT_EQ(text(answer({"targets", "forget", "it", "--box", "outbox", "--yes"}), "key"), "it");
+}
 
 TEST_F(OperatorCommands, ABulkOrderShowsItsCountAndTheSameOperationIsCarriedOutOnce) {
     let_die(3);

@@ -81,7 +81,7 @@ void read_boxes(Section& top, Config& config) {
 }
 
 void read_all(Section& top, Config& config, Reading& reading) {
-    read_store(top, config);
+    read_store(top, config, reading);
     read_instance(top, config);
     read_engine(top.table("engine"), config.engine);
     Section server = top.table("server");

@@ -102,6 +102,8 @@ struct Config {
     bool operator==(const Config&) const = default;
 };
 
+/// A relative file of a configuration lies beside it, from wherever somebody asks.
+std::string store_beside(const std::string& config_file, const std::string& url);
 /// Why nothing can be opened there; empty: it is the URL of a store.
 std::string problem_of_store(const std::string& url);
 /// Why it may not listen there; empty: it may.

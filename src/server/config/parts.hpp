@@ -9,7 +9,7 @@
 namespace waybill::server {
 
 /// store, durability, busy_timeout
-void read_store(Section& top, Config& config);
+void read_store(Section& top, Config& config, const Reading& reading);
 /// [server]
 void read_server(Section& section, ServerConfig& server);
 /// [sources.NAME]

@@ -32,8 +32,17 @@ std::string problem_of_store(const std::string& url) {
     return {};
 }
 
-void read_store(Section& top, Config& config) {
+std::string store_beside(const std::string& config_file, const std::string& url) {
+    const std::size_t folder = config_file.rfind('/') + 1;
+    const bool is_relative = url.starts_with(kSqlite) && url.size() > kSqlite.size() &&
+                             url[kSqlite.size()] != '/' && url[kSqlite.size()] != ':';
+    if (!is_relative) return url;
+    return std::string{kSqlite} + config_file.substr(0, folder) + url.substr(kSqlite.size());
+}
+
+void read_store(Section& top, Config& config, const Reading& reading) {
     top.url("store", config.store);
+    config.store = store_beside(reading.file, config.store);
     if (const std::string problem = problem_of_store(config.store); !problem.empty()) {
         top.problem("store", problem);
     }

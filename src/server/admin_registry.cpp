@@ -1,0 +1,124 @@
+#include <algorithm>
+
+#include "core/wording.hpp"
+#include "server/admin.hpp"
+#include "server/admin_json.hpp"
+#include "server/answer.hpp"
+#include "server/config/units.hpp"
+#include "server/unserved.hpp"
+#include "waybill/json.hpp"
+
+/// Boxes and targets: what the store knows of them beside what the configuration says.
+namespace waybill::server {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+const char* lanes_name(Lanes lanes) {
+    return lanes == Lanes::none ? "none" : lanes == Lanes::exclusive ? "exclusive" : "strict";
+}
+
+const char* unmatched_name(Unmatched unmatched) {
+    return unmatched == Unmatched::park ? "park" : unmatched == Unmatched::done ? "done" : "dead";
+}
+
+void put_options(Object& object, const BoxOptions& options) {
+    object.emplace_back("lanes", lanes_name(options.lanes));
+    object.emplace_back("on_dead", options.on_dead == OnDead::halt ? "halt" : "advance");
+    object.emplace_back("unmatched", unmatched_name(options.unmatched));
+    object.emplace_back("concurrency", options.concurrency);
+}
+
+const BoxConfig* find_box(const Config* config, const std::string& name) {
+    if (config == nullptr) return nullptr;
+    const auto found = std::ranges::find(config->boxes, name, &BoxConfig::name);
+    return found == config->boxes.end() ? nullptr : &*found;
+}
+
+Object box_object(const BoxState& state, const Config* config) {
+    Object object{{"box", state.name},
+                  {"paused", state.paused},
+                  {"open", state.open},
+                  {"parked", state.parked}};
+    if (config == nullptr) return object;
+    const BoxConfig* const described = find_box(config, state.name);
+    object.emplace_back("configured", described != nullptr);
+    if (described != nullptr) put_options(object, described->options);
+    return object;
+}
+
+}  // namespace
+
+/// Those of the store, and those of the configuration that no server has begun with yet.
+HttpResponse Admin::boxes() {
+    const auto config = config_();
+    std::vector<BoxState> all = catalogue_.boxes();
+    for (const BoxConfig& box : config ? config->boxes : std::vector<BoxConfig>{}) {
+        const bool is_known = std::ranges::find(all, box.name, &BoxState::name) != all.end();
+        if (!is_known) all.push_back({.name = box.name});
+    }
+    std::ranges::sort(all, {}, &BoxState::name);
+    Array items;
+    for (const BoxState& state : all) items.emplace_back(box_object(state, config.get()));
+    return json_response(200, Object{{"items", std::move(items)}});
+}
+
+HttpResponse Admin::targets() {
+    const auto config = config_();
+    const auto unserved =
+        config ? unserved_targets(catalogue_, *config) : std::vector<UnservedTarget>{};
+    Array items;
+    for (const Target& target : catalogue_.targets()) {
+        Object object = to_json(target).as_object();
+        const auto found = std::ranges::find_if(unserved, [&](const UnservedTarget& one) {
+            return one.box == target.box && one.key == target.key;
+        });
+        if (config) object.emplace_back("served", found == unserved.end());
+        if (found != unserved.end()) object.emplace_back("waiting", found->waiting);
+        items.emplace_back(std::move(object));
+    }
+    return json_response(200, Object{{"items", std::move(items)}});
+}
+
+HttpResponse Admin::forget(const std::string& box, const std::string& key,
+                           const Operation& operation) {
+    const auto config = config_();
+    // Those who own it would go on, and what comes in would no longer be for it.
+    if (config && has_target(*config, box, key)) {
+        return error_response(409, "configured",
+                              key + " is configured here; take it out of the configuration first");
+    }
+    const bool was_there = catalogue_.forget_target(box, key);
+    // Begun before and gone now: this order did it.
+    if (!was_there && !operation.begun_before) {
+        return error_response(404, "not-found", "there is no such target; see GET /v1/targets");
+    }
+    return json_response(200, Object{{"box", box}, {"key", key}, {"forgotten", true}});
+}
+
+HttpResponse Admin::pause(const std::string& box, bool paused) {
+    if (catalogue_.pause_box(box, paused)) {
+        return json_response(200, Object{{"box", box}, {"paused", paused}});
+    }
+    const auto config = config_();
+    if (find_box(config.get(), box) != nullptr) {
+        return error_response(409, "not-yet",
+                              "no server has begun with the box " + detail::in_quotes(box) +
+                                  " so far; start one, then it can be paused");
+    }
+    std::vector<std::string> names;
+    std::string list;
+    for (const BoxState& state : catalogue_.boxes()) {
+        names.push_back(state.name);
+        list += (list.empty() ? "" : ", ") + state.name;
+    }
+    const std::string close = nearest(box, names);
+    return error_response(404, "not-found",
+                          "there is no box " + detail::in_quotes(box) +
+                              (close.empty() ? "." : "; did you mean " + close + "?") +
+                              (list.empty() ? " None was begun with yet" : " There are: " + list));
+}
+
+}  // namespace waybill::server
