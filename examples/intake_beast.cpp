@@ -49,6 +49,8 @@ Response to_beast(waybill::HttpResponse response, bool keep_alive) {
 // [/adapter]
 
 // [session]
+/// Of one connection, on a thread of its own. A server that has no thread to spare for each calls
+/// handle(request, answer) instead, which returns at once.
 void serve(tcp::socket& socket, waybill::Intake& intake) {
     boost::beast::flat_buffer buffer;
     for (bool keep_alive = true; keep_alive;) {
@@ -79,6 +81,7 @@ int main() {
         serve(socket, intake);
     }};
 
+    // The rest is a sender that tries it. A service would call app.start() and accept in a loop.
     const waybill::HttpRequest webhook = *waybill::providers::sign(
         {.method = "POST", .body = R"({"id":"evt_1","type":"invoice.paid"})"}, stripe, "",
         waybill::system_clock().wall());
@@ -105,5 +108,5 @@ int main() {
     CHECK(first == 202);
     CHECK(again == 200);
     CHECK(forged == 400);
-    CHECK(app.run_until_idle());
+    CHECK(app.run_until_idle());  // "billing" has run once
 }

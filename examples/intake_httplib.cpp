@@ -19,7 +19,7 @@ namespace {
 waybill::HttpRequest from_httplib(const httplib::Request& request) {
     waybill::HttpRequest converted{.method = request.method,
                                    .target = request.target,
-                                   .body = request.body,  // the bytes as they came
+                                   .body = request.body,  // as it came; gzip is unpacked by httplib
                                    .remote_address = request.remote_addr};
     for (const auto& [name, value] : request.headers) converted.headers.add(name, value);
     return converted;
@@ -50,11 +50,16 @@ int main() {
     const waybill::Source stripe{.name = "stripe", .provider = "stripe", .secrets = {"whsec_test"}};
     waybill::Intake intake{app, {stripe}};
 
-    httplib::Server server;
-    server.Post("/webhooks/.*", [&](const httplib::Request& request, httplib::Response& answer) {
+    const auto receive = [&](const httplib::Request& request, httplib::Response& answer) {
         to_httplib(intake.handle(from_httplib(request)), answer);
-    });
+    };
+    httplib::Server server;
+    server.Post("/webhooks/.*", receive);
+    server.Get("/webhooks/.*", receive);  // some senders shake hands first
+    server.Options("/webhooks/.*", receive);
     // [/server]
+
+    // The rest is a sender that tries it. A service would call app.start() and server.listen().
     const int port = server.bind_to_any_port("127.0.0.1");
     std::thread serving{[&] { server.listen_after_bind(); }};
 
@@ -78,5 +83,5 @@ int main() {
     CHECK(first == 202);
     CHECK(again == 200);
     CHECK(forged == 400);
-    CHECK(app.run_until_idle());
+    CHECK(app.run_until_idle());  // "billing" has run once
 }

@@ -440,6 +440,27 @@ TEST(Config, OnlyAnAddressOfThisHostNeedsNoToken) {
     }
 }
 
+TEST(Config, ASecretThatIsNotThereIsOneMistakeNotTwo) {
+    EXPECT_THAT(
+        problems_of("[sources.a]\nprovider = 'stripe'\nsecrets = ['env:NOPE']\n"),
+        ElementsAre("waybill.toml:3: sources.a.secrets: \"env:NOPE\" is not set; export it, "
+                    "or use \"file:…\""));
+}
+
+TEST(Config, WhoNeedsNoSecretsIsNotAskedForThem) {
+    const std::string text =
+        "[server]\nlisten = '0.0.0.0:80'\nadmin_tokens = ['env:NOPE']\n"
+        "[sources.a]\nprovider = 'sendgrid'\nsecrets = ['file:none', 'cmd:exit 1', 'literal']\n"
+        "[[targets]]\nkey = 'a'\nurl = 'http://x'\nsecret = 'env:NOPE'\n";
+
+    const LoadedConfig loaded = load_config(text, "waybill.toml", environment(), Secrets::unneeded);
+
+    EXPECT_THAT(loaded.config.sources, testing::SizeIs(1));
+    EXPECT_THAT(loaded.warnings, IsEmpty());
+    EXPECT_THROW(load_config(text + "[engin]\n", "waybill.toml", environment(), Secrets::unneeded),
+                 ConfigError);
+}
+
 TEST(Config, SecretsComeFromFilesAndCommandsWithoutTheirLineEnd) {
     test::TemporaryFolder folder;
     std::ofstream{folder.file("s")} << "from-a-file\n";

@@ -129,9 +129,9 @@ bool has_target(const Config& config, const std::string& box, const std::string&
 }
 
 LoadedConfig load_config(std::string_view text, const std::string& file,
-                         const Environment& environment) {
+                         const Environment& environment, Secrets secrets) {
     const Node tree = parse_toml(text, file);
-    Reading reading{.file = file, .environment = environment};
+    Reading reading{.file = file, .environment = environment, .secrets = secrets};
     LoadedConfig loaded;
     Section top{reading, &tree, {}};
     read_all(top, loaded.config, reading);
@@ -146,13 +146,14 @@ LoadedConfig load_config(std::string_view text, const std::string& file,
     return loaded;
 }
 
-LoadedConfig load_config_file(const std::string& file, const Environment& environment) {
+LoadedConfig load_config_file(const std::string& file, const Environment& environment,
+                              Secrets secrets) {
     std::ifstream input{file, std::ios::binary};
     if (!input) {
         throw ConfigError{{file + ": cannot be read; check the path and its permissions"}};
     }
     const std::string text{std::istreambuf_iterator<char>{input}, {}};
-    return load_config(text, file, environment);
+    return load_config(text, file, environment, secrets);
 }
 
 }  // namespace waybill::server

@@ -124,9 +124,11 @@ struct LoadedConfig {
 };
 
 /// Reads TOML. Throws ConfigError with all problems at once, each with file, line, key and remedy.
+/// Secrets that are unneeded are not looked up: what is there instead is good for nothing.
 LoadedConfig load_config(std::string_view text, const std::string& file,
-                         const Environment& environment);
+                         const Environment& environment, Secrets secrets = Secrets::needed);
 /// The same from a file.
-LoadedConfig load_config_file(const std::string& file, const Environment& environment);
+LoadedConfig load_config_file(const std::string& file, const Environment& environment,
+                              Secrets secrets = Secrets::needed);
 
 }  // namespace waybill::server

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@ using Environment = std::map<std::string, std::string>;
 Environment process_environment();
 /// Null: there is no such variable.
 const std::string* variable(const Environment& environment, const std::string& name);
+
+/// Whether secrets are looked up. Whoever only looks at a store needs none of them, and has them
+/// perhaps not at hand.
+enum class Secrets : std::uint8_t { needed, unneeded };
 
 /// A secret that was looked up.
 struct FoundSecret {

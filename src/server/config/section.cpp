@@ -274,6 +274,10 @@ bool Section::look_up(const std::string& key, const std::string& reference, std:
     if (reference.starts_with("env:")) {
         reading_->variables.secrets.push_back(reference.substr(4));
     }
+    if (reading_->secrets == Secrets::unneeded) {
+        value = "not looked up";
+        return false;
+    }
     FoundSecret found = find_secret(reference, reading_->environment);
     if (!found.problem.empty()) {
         problem(key, in_quotes(masked(reference)) + " " + found.problem);
@@ -296,19 +300,24 @@ void Section::secret(const std::string& key, std::string& value) {
     show(key, in_quotes(masked(reference)));
 }
 
-void Section::secrets(const std::string& key, std::vector<std::string>& values) {
+bool Section::secrets(const std::string& key, std::vector<std::string>& values) {
     const Node* const node = list(key);
-    if (node == nullptr) return;
+    if (node == nullptr) return true;
     const bool good = node->kind == Node::Kind::array &&
                       std::all_of(node->items.begin(), node->items.end(),
                                   [](const Node& item) { return item.kind == Node::Kind::text; });
-    if (!good) return problem(key, "must be a list of secrets, [\"env:NAME\"]");
+    if (!good) {
+        problem(key, "must be a list of secrets, [\"env:NAME\"]");
+        return false;
+    }
+    bool known = true;
     for (const Node& item : node->items) {
-        std::string value;
-        if (look_up(key, item.text, value)) values.push_back(std::move(value));
+        std::string& value = values.emplace_back();
+        known = look_up(key, item.text, value) && known;
     }
     show(key,
          list_text(node->items, [](const Node& item) { return in_quotes(masked(item.text)); }));
+    return known;
 }
 
 bool Section::word_of(const std::string& key, std::string& word,

@@ -22,6 +22,7 @@ struct Reading {
     /// For messages; empty: there is none.
     std::string file{};
     Environment environment{};
+    Secrets secrets = Secrets::needed;
     /// What was found, and in which line.
     struct Noted {
         std::uint32_t line = 0;
@@ -66,7 +67,8 @@ public:
     void durations(const std::string& key, std::vector<Duration>& values);
     /// Looks it up.
     void secret(const std::string& key, std::string& value);
-    void secrets(const std::string& key, std::vector<std::string>& values);
+    /// False: not all of them are known.
+    bool secrets(const std::string& key, std::vector<std::string>& values);
     /// One of these words.
     template <class Enum>
     void choice(const std::string& key, Enum& value,
