@@ -1,5 +1,6 @@
 #include "cli/open_store.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <vector>
@@ -18,7 +19,9 @@ namespace {
     if (error.reaction() != Reaction::back_off) throw StoreError{error};
     const std::string file = server::file_of(config.store);
     std::string process;
-    std::ifstream owner{file + "-owner"};
+    std::error_code ignored;
+    const std::filesystem::path real = std::filesystem::canonical(file, ignored);
+    std::ifstream owner{(ignored ? file : real.string()) + "-owner"};
     std::getline(owner, process);
     std::string text = (process.empty() ? "another process" : "process " + process) + " has " +
                        config.store + " open";

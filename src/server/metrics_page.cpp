@@ -177,6 +177,10 @@ std::string metrics_page(const Metrics& metrics, const Levels& levels) {
     write_engine_counts(page, metrics);
     write_engine_levels(page, levels);
     write_store(page, levels.store);
+    page.gauge("waybill_unserved_messages", "Messages that wait for a target nobody serves.");
+    for (const UnservedTarget& one : levels.unserved) {
+        page.sample(one.waiting, {{"box", one.box}, {"target", one.key}});
+    }
     write_door(page, metrics, levels);
     page.gauge("process_start_time_seconds", "When this process began, since 1970.");
     page.seconds(std::chrono::duration<double>(levels.process_start.time_since_epoch()).count());

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/metrics.hpp"
+#include "server/unserved.hpp"
 #include "waybill/health.hpp"
 
 namespace waybill::server {
@@ -13,6 +15,7 @@ namespace waybill::server {
 struct Levels {
     Status status{};
     StoreHealth store{};
+    std::vector<UnservedTarget> unserved{};
     std::uint64_t window_max = 0;
     std::uint64_t appends_waiting_max = 0;
     std::uint64_t connections = 0;

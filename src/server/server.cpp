@@ -245,6 +245,7 @@ HttpResponse Server::Parts::metrics_response() {
     if (!generation) return error_response(503, "stopping", "the server is stopping");
     const Levels levels{.status = generation->app.status(),
                         .store = store_numbers.get([&] { return generation->app.health().store; }),
+                        .unserved = unserved.get([this] { return unserved_now(); }),
                         .window_max = config.engine.window,
                         .appends_waiting_max = config.server.waiting_max,
                         .connections = door->connections(),

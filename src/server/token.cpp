@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -25,7 +26,9 @@ std::string make_token() {
 }
 
 std::string local_access_file(const std::string& store_file) {
-    return store_file + ".server";
+    std::error_code ignored;
+    const std::filesystem::path real = std::filesystem::canonical(store_file, ignored);
+    return (ignored ? store_file : real.string()) + ".server";
 }
 
 void write_private_file(const std::string& path, const std::string& content) {

@@ -19,7 +19,7 @@ struct LocalAccess {
     bool operator==(const LocalAccess&) const = default;
 };
 
-/// waybill.db -> waybill.db.server
+/// waybill.db -> waybill.db.server, beside the file itself: links to it lead to the same.
 std::string local_access_file(const std::string& store_file);
 void write_local_access(const std::string& file, const LocalAccess& access);
 /// Nothing: no such file, or not one of ours.

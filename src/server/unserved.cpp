@@ -36,7 +36,8 @@ std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config&
 std::string text_of(const UnservedTarget& target) {
     return "target " + detail::in_quotes(target.key) + " of box " + detail::in_quotes(target.box) +
            " is registered and nobody serves it; " + detail::grouped(target.waiting) +
-           " messages wait for it. Renamed: put its key into legacy_keys of the new one. Removed: "
+           (target.waiting == 1 ? " message waits" : " messages wait") +
+           " for it. Renamed: put its key into legacy_keys of the new one. Removed: "
            "`waybill targets forget " +
            target.key + " --box " + target.box + "`";
 }

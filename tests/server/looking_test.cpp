@@ -160,6 +160,17 @@ TEST_F(Looking, ARelativeStoreLiesBesideItsConfigurationWhereverSomebodyAsks) {
         << "what is said here is meant here";
 }
 
+TEST_F(Looking, ThroughALinkToTheStoreFindsItsServer) {
+    Process server = serve();
+    server.port();
+    std::filesystem::create_directory(folder_.file("elsewhere"));
+    std::filesystem::create_symlink(folder_.file("waybill.db"), folder_.file("elsewhere/link.db"));
+
+    const Ran asked = hear({"stats", "--store", "sqlite:elsewhere/link.db"});
+
+    EXPECT_EQ(asked.code, 0) << asked.output;
+}
+
 TEST_F(Looking, WithACursorThatNoListingGaveIsRefused) {
     ASSERT_EQ(run_here({"migrate"}).code, 0);
 
@@ -205,7 +216,7 @@ TEST_F(Looking, ARenamedTargetIsNamedWithWhatWaitsForItAndTheRemedy) {
     ASSERT_EQ(run_here({"run-once"}).code, 0);
     write("waybill.toml", target("key = 'new'\n"));
     const std::string warning =
-        "target \"old\" of box \"outbox\" is registered and nobody serves it; 1 messages wait";
+        "target \"old\" of box \"outbox\" is registered and nobody serves it; 1 message waits";
 
     {
         Process server = serve();
@@ -217,6 +228,8 @@ TEST_F(Looking, ARenamedTargetIsNamedWithWhatWaitsForItAndTheRemedy) {
         const auto ready = HttpClient{port}.get("/readyz");
         EXPECT_EQ(ready->status, 200) << "it does its work";
         EXPECT_THAT(ready->body, HasSubstr("waybill targets forget old --box outbox"));
+        EXPECT_THAT(HttpClient{port}.get("/metrics")->body,
+                    HasSubstr("waybill_unserved_messages{box=\"outbox\",target=\"old\"} 1\n"));
         const Ran stats = run_here({"stats"});
         EXPECT_THAT(stats.output, HasSubstr(warning));
         EXPECT_THAT(run_here({"targets", "list"}).output,
