@@ -57,7 +57,8 @@ Command completion_command();
 
 /// The configuration in force, with `--store`; without a file: nothing but defaults. A relative store
 /// of the file lies beside the file, one of `--store` in the folder we are in.
-server::LoadedConfig load(const Globals& globals);
+server::LoadedConfig load(const Globals& globals,
+                          server::Secrets secrets = server::Secrets::needed);
 
 /// For those who ask about a store: a server may have it open that read its configuration before it
 /// was broken, or with secrets that are not here.

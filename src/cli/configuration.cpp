@@ -47,12 +47,12 @@ std::string config_file(const Globals& globals) {
     return std::filesystem::exists("waybill.toml") ? "waybill.toml" : std::string{};
 }
 
-server::LoadedConfig load(const Globals& globals) {
+server::LoadedConfig load(const Globals& globals, server::Secrets secrets) {
     const server::Environment environment = server::process_environment();
     const std::string file = config_file(globals);
-    server::LoadedConfig loaded = file.empty()
-                                      ? server::load_config({}, "waybill.toml", environment)
-                                      : server::load_config_file(file, environment);
+    server::LoadedConfig loaded =
+        file.empty() ? server::load_config({}, "waybill.toml", environment, secrets)
+                     : server::load_config_file(file, environment, secrets);
     if (globals.store.empty()) return loaded;
     check_store_option(globals);
     loaded.config.store = globals.store;
@@ -64,7 +64,7 @@ AskedConfig load_to_ask(const Globals& globals) {
     const std::string file = config_file(globals);
     check_store_option(globals);
     try {
-        return {.config = load(globals).config};
+        return {.config = load(globals, server::Secrets::unneeded).config};
     } catch (const ConfigError& error) {
         // One that is not there is another mistake: nobody knows where its store would be.
         if (file.empty() || !std::ifstream{file}) throw;

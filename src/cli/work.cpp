@@ -72,7 +72,7 @@ int print_plan(const Arguments& arguments, const server::Config& config, std::ui
 }
 
 int migrate(const Arguments& arguments, const Globals& globals) {
-    const server::Config config = load(globals).config;
+    const server::Config config = load(globals, server::Secrets::unneeded).config;
     const auto to =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(arguments.number("to", 0), UINT32_MAX));
     const std::uint32_t newest = sqlite::schema_of_new_file().newest;

@@ -1,6 +1,7 @@
 /// What the program tells a person, before and after a mistake.
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -113,6 +114,21 @@ TEST_F(Advice, AServerThatMayNotOpenEnoughFilesForItsConnectionsSaysSo) {
     EXPECT_TRUE(server.hear_until("server.connections_max is 1000000, but this process may open " +
                                   std::to_string(files.rlim_max) + " files at most"));
     EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+TEST_F(Advice, WhoOnlyLooksNeedsNoSecretAndAsksNobodyForOne) {
+    write("waybill.toml",
+          "[sources.a]\nprovider = 'stripe'\n"
+          "secrets = ['env:NOT_IN_THIS_TERMINAL', 'cmd:echo asked >> asked; echo secret']\n");
+    ASSERT_EQ(hear({"migrate"}).code, 0);
+
+    const Ran looked = hear({"messages", "list"});
+
+    EXPECT_EQ(looked.code, 0);
+    EXPECT_THAT(looked.output, Not(HasSubstr("NOT_IN_THIS_TERMINAL")));
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("asked")));
+    EXPECT_EQ(hear({"check"}).code, 2);
+    EXPECT_TRUE(std::filesystem::exists(folder_.file("asked")));
 }
 
 TEST_F(Advice, APasswordOnTheCommandLineIsNotRepeated) {

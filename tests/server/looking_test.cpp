@@ -117,7 +117,7 @@ TEST_F(Looking, ABrokenConfigurationDoesNotHideTheServerThatRuns) {
     ASSERT_EQ(run_here({"publish", "--type", "a.b"}).code, 0);
 
     for (const std::string broken :
-         {"[sources.x]\nsecrets = ['env:NOT_SET_HERE']\n", "unknown = 1\n", "[half a li"}) {
+         {"[sources.x]\nprovider = 'nobody'\n", "unknown = 1\n", "[half a li"}) {
         write("waybill.toml", good + broken);
         for (const Words& words : looking_commands()) EXPECT_EQ(hear(words).code, 0) << words[0];
         EXPECT_THAT(run_here({"messages", "list"}).output, HasSubstr("a.b"));
