@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -67,7 +68,13 @@ Globals globals_of(const Arguments& arguments, const char* program) {
     return globals;
 }
 
+/// Words the contract has and this version does not.
+constexpr std::array kLaterCommands{"subscriptions", "instances", "copy", "doctor", "bench"};
+
 const Command& find_command(const std::string& name) {
+    if (std::ranges::find(kLaterCommands, name) != kLaterCommands.end()) {
+        throw UsageError{"waybill " + name + " comes with a later version; see waybill --help"};
+    }
     std::vector<std::string> names;
     for (const Command& command : commands()) {
         if (command.name == name) return command;

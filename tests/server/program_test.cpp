@@ -136,6 +136,7 @@ TEST_F(Program, MetricsAreSwitchedOnByAReloadAndHaveCountedAllAlong) {
 TEST_F(Program, MistakesAreNamedAndEndWithCodeTwo) {
     EXPECT_EQ(run_here({}).code, 2);
     EXPECT_EQ(run_here({"serv"}).code, 2);
+    EXPECT_THAT(hear({"copy"}).output, HasSubstr("waybill copy comes with a later version"));
     EXPECT_EQ(run_here({"serve", "--lisen", "x"}).code, 2);
     EXPECT_EQ(run_here({"serve", "--listen"}).code, 2);
     EXPECT_EQ(run_here({"send"}).code, 2);
