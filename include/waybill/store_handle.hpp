@@ -11,7 +11,9 @@
 
 namespace waybill {
 
-/// An opened store with the roles its adapter plays: whatever `open()` of an adapter returned.
+/// An opened store with the roles its adapter plays: whatever `open()` of an adapter returned. It
+/// is one connection, and serves one Waybill: a second one on the same data gets another from
+/// `connect()`, or what the first appends does not wake it.
 class StoreHandle {
 public:
     StoreHandle() = default;
