@@ -72,13 +72,16 @@ function(waybill_test_library name)
 endfunction()
 
 # waybill_test(<name> SOURCES file... LABELS label... [LINK target...] [TIMEOUT seconds]
-#              [ENVIRONMENT NAME=value...] [NO_MAIN])
+#              [ENVIRONMENT NAME=value...] [TOGETHER parameter] [NO_MAIN])
 #
 # A GoogleTest program; each of its tests becomes a ctest test with these labels (one or more of
 # unit, conformance, simulation, integration, fault). TIMEOUT is per test, 60 unless said, and four
-# times that under a sanitizer. NO_MAIN when the sources have a main() of their own.
+# times that under a sanitizer. Those with the parameter TOGETHER are one test of their own, in one
+# process: what they need is too dear to be started for each. NO_MAIN when the sources have a main() of
+# their own.
 function(waybill_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 test "NO_MAIN" "TIMEOUT" "SOURCES;LABELS;LINK;ENVIRONMENT")
+    cmake_parse_arguments(PARSE_ARGV 1 test
+        "NO_MAIN" "TIMEOUT;TOGETHER" "SOURCES;LABELS;LINK;ENVIRONMENT")
     _waybill_no_strays(waybill_test ${test_UNPARSED_ARGUMENTS})
     if(NOT test_SOURCES)
         return()
@@ -102,7 +105,18 @@ function(waybill_test name)
         target_link_libraries(${name} PRIVATE GTest::gtest_main)
     endif()
 
+    set(filter "")
+    if(test_TOGETHER)
+        set(filter TEST_FILTER "-*/${test_TOGETHER}")
+        add_test(NAME ${name}.${test_TOGETHER}
+            COMMAND ${name} "--gtest_filter=*/${test_TOGETHER}" --gtest_brief=1
+            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+        math(EXPR together_timeout "${timeout} * 4")
+        set_tests_properties(${name}.${test_TOGETHER} PROPERTIES
+            LABELS "${test_LABELS}" ENVIRONMENT "${test_ENVIRONMENT}" TIMEOUT ${together_timeout})
+    endif()
     gtest_discover_tests(${name}
+        ${filter}
         DISCOVERY_MODE PRE_TEST
         DISCOVERY_TIMEOUT 60
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"

@@ -3,6 +3,7 @@
 #include "harness.hpp"
 #include "store/sqlite/calls.hpp"
 #include "support/manual_clock.hpp"
+#include "support/postgres_under_test.hpp"
 #include "support/temporary_folder.hpp"
 #include "waybill/memory.hpp"
 #include "waybill/sqlite.hpp"
@@ -45,12 +46,28 @@ private:
     std::unique_ptr<sqlite::SqliteStore> first_ = sqlite::open(folder_.file("store.db"), clock_);
 };
 
+class PostgresUnderTest final : public StoreUnderTest {
+public:
+    Connection connect() override {
+        std::shared_ptr<postgres::PostgresStore> store = schema_.connect();
+        return {store, store.get(), store.get(), store.get(), store.get()};
+    }
+    void advance(Duration by) override { schema_.advance(by); }
+    void append_inside(void* native, const Append& item) override {
+        schema_.append_inside(native, item);
+    }
+
+private:
+    PostgresSchema schema_{};
+};
+
 }  // namespace
 
 std::vector<StoreEntry> stores_under_test() {
     return {
         {"memory", [] { return std::make_unique<MemoryUnderTest>(); }},
         {"sqlite", [] { return std::make_unique<SqliteUnderTest>(); }},
+        {"postgres", [] { return std::make_unique<PostgresUnderTest>(); }},
     };
 }
 

@@ -1,0 +1,56 @@
+#include "boxes.hpp"
+
+#include "waybill/slot.hpp"
+#include "waybill/store.hpp"
+
+namespace waybill::postgres {
+
+PartitionId BoxRow::partition_of(const Message& message) const {
+    const std::size_t count = partitions.size();
+    return count == 1 ? partitions.front() : partitions[slot_of(message) * count / slot_count];
+}
+
+void Boxes::load(Database& db) {
+    std::map<std::string, BoxRow, std::less<>> found;
+    Rows rows = db.read(sql::list_boxes);
+    while (rows.next()) {
+        BoxRow& row = found[rows.string(1)];
+        row.id = rows.number<std::int32_t>(0);
+        row.name = rows.text(1);
+        row.dedup_window = rows.is_null(2) ? forever : Duration{rows.integer(2)};
+        row.body_bytes_max = rows.number<std::uint64_t>(3);
+        row.partitions.push_back(rows.number<PartitionId>(4));
+    }
+    const std::lock_guard lock{mutex_};
+    for (auto& [name, row] : found) {
+        const BoxRow& placed = boxes_.try_emplace(name, std::move(row)).first->second;
+        for (const PartitionId partition : placed.partitions) by_partition_[partition] = &placed;
+    }
+}
+
+const BoxRow* Boxes::box(Database& db, const std::string& name) {
+    const auto known = [&]() -> const BoxRow* {
+        const std::lock_guard lock{mutex_};
+        const auto found = boxes_.find(name);
+        return found == boxes_.end() ? nullptr : &found->second;
+    };
+    if (const BoxRow* row = known()) return row;
+    load(db);
+    return known();
+}
+
+const BoxRow& Boxes::box_of(Database& db, PartitionId partition) {
+    const auto known = [&]() -> const BoxRow* {
+        const std::lock_guard lock{mutex_};
+        const auto found = by_partition_.find(partition);
+        return found == by_partition_.end() ? nullptr : found->second;
+    };
+    if (const BoxRow* row = known()) return *row;
+    load(db);
+    if (const BoxRow* row = known()) return *row;
+    throw StoreError{Reaction::give_up,
+                     "postgres store: partition " + std::to_string(partition) +
+                         " has no box: somebody deleted rows; restore a backup"};
+}
+
+}  // namespace waybill::postgres

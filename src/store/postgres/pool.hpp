@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "database.hpp"
+
+namespace waybill::postgres {
+
+/// Connections for one purpose: opened when they are needed, kept while they are sound, replaced when they
+/// are not. Whoever comes when all are in use waits for one, within the deadline.
+///
+/// Thread safety: any thread.
+/// Errors:        StoreError: `back_off` while the server cannot be reached, and what the work threw.
+class Pool {
+public:
+    Pool(Address address, std::size_t size_max) : address_(std::move(address)), size_max_(size_max) {}
+
+    template <class Work>
+    auto use(Work work) {
+        Lease lease{*this};
+        return work(lease.db());
+    }
+    /// Inside a transaction that commits when the work returns.
+    template <class Work>
+    auto transact(Work work) {
+        return use([&](Database& db) {
+            Transaction transaction{db};
+            if constexpr (std::is_void_v<std::invoke_result_t<Work&, Database&>>) {
+                work(db);
+                transaction.commit();
+            } else {
+                auto result = work(db);
+                transaction.commit();
+                return result;
+            }
+        });
+    }
+    /// How many connections were opened so far.
+    std::uint64_t opened() const { return opened_; }
+
+private:
+    class Lease {
+    public:
+        explicit Lease(Pool& pool) : pool_(pool), db_(pool.acquire()) {}
+        ~Lease() { pool_.release(std::move(db_)); }
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+        Database& db() { return *db_; }
+
+    private:
+        Pool& pool_;
+        std::unique_ptr<Database> db_;
+    };
+
+    std::unique_ptr<Database> acquire();
+    void release(std::unique_ptr<Database> db);
+
+    const Address address_;
+    const std::size_t size_max_;
+    std::atomic<std::uint64_t> opened_ = 0;
+    std::mutex mutex_{};  ///< guards the two below
+    std::vector<std::unique_ptr<Database>> idle_{};
+    std::size_t in_use_ = 0;
+    std::condition_variable freed_{};
+};
+
+}  // namespace waybill::postgres

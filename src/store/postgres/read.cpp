@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <charconv>
+
+#include "calls.hpp"
+
+/// What is new is what was not visible in one snapshot and is in a later one. A sequence is drawn
+/// before its transaction commits, so that "larger than the last I saw" would skip late committers for
+/// ever.
+namespace waybill::postgres {
+namespace {
+
+/// The snapshot that everything is known of; and while an increment is read page by page, the one it is
+/// read up to, fixed by its first page, and the last sequence so far.
+struct Place {
+    std::string known{};
+    std::string up_to{};
+    Sequence after = 0;
+};
+
+Position encode(const Place& place) {
+    if (place.up_to.empty()) return place.known;
+    return place.known + "/" + place.up_to + "/" + std::to_string(place.after);
+}
+
+Place decode(const Position& position) {
+    const std::size_t first = position.find('/');
+    if (first == std::string::npos) return {.known = position};
+    const std::size_t second = position.find('/', first + 1);
+    Place place{.known = position.substr(0, first),
+                .up_to = position.substr(first + 1, second - first - 1)};
+    std::from_chars(position.data() + second + 1, position.data() + position.size(), place.after);
+    return place;
+}
+
+/// The first transaction that had not begun yet.
+std::uint64_t end_of(const std::string& snapshot) {
+    std::uint64_t value = 0;
+    const std::size_t from = snapshot.find(':') + 1;
+    std::from_chars(snapshot.data() + from, snapshot.data() + snapshot.size(), value);
+    return value;
+}
+
+constexpr int kRow = 4;  ///< the first column of the row; before it is what the page tells
+
+struct Found {
+    std::vector<OpenRow> rows{};
+    std::string snapshot{};
+    bool has_commands = false;
+};
+
+Found take_rows(Rows rows, ReadPage& page) {
+    Found found;
+    while (rows.next()) {
+        if (found.snapshot.empty()) {
+            found.snapshot = rows.string(0);
+            page.now = rows.time(1);
+            page.generation = rows.string(2);
+            found.has_commands = rows.flag(3);
+        }
+        if (!rows.is_null(kRow + 1)) found.rows.push_back(open_row(rows, kRow));
+    }
+    return found;
+}
+
+/// Fills the page with rows and their messages, up to its limits, with one row at least.
+void fill(Session session, std::vector<OpenRow> rows, const ReadRequest& request, ReadPage& page) {
+    const std::size_t rows_max = std::max<std::size_t>(request.rows_max, 1);
+    page.more = rows.size() > rows_max;
+    if (page.more) rows.resize(rows_max);
+    if (rows.empty()) return;
+    std::vector<Sequence> wanted;
+    for (const OpenRow& row : rows) wanted.push_back(row.message);
+    const std::vector<MessageRow> messages = load_messages(session, wanted, request.bytes_max);
+    page.more = page.more || messages.size() < rows.size();
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        Entry& entry = rows[i].entry;
+        entry.message = messages[i].message;
+        if (entry.message == nullptr) {
+            auto stub = std::make_shared<Message>();
+            stub->id = rows[i].id;
+            stub->box = session.boxes.box_of(session.db, entry.partition).name;
+            entry.message = std::move(stub);
+            entry.missing = true;
+        }
+        page.entries.push_back(std::move(entry));
+    }
+}
+
+Ints unique(std::vector<PartitionId> partitions) {
+    std::ranges::sort(partitions);
+    partitions.erase(std::unique(partitions.begin(), partitions.end()), partitions.end());
+    Ints column;
+    for (const PartitionId partition : partitions) column.add(partition);
+    return column;
+}
+
+/// One more than fits tells that there is more.
+std::int32_t limit_of(const ReadRequest& request) {
+    return static_cast<std::int32_t>(std::min<std::uint32_t>(request.rows_max, 100'000) + 1);
+}
+
+void read_commands(Database& db, const Ints& partitions, ReadPage& page) {
+    Rows rows = db.read(sql::commands_waiting, partitions);
+    while (rows.next()) {
+        page.commands.push_back({.id = rows.number<std::uint64_t>(0),
+                                 .partition = rows.number<PartitionId>(1),
+                                 .kind = rows.number<Command::Kind>(2),
+                                 .message = rows.uuid(3),
+                                 .sequence = rows.integer(4),
+                                 .target = rows.string(5)});
+    }
+}
+
+void read_increment(Session session, const ReadRequest& request, ReadPage& page) {
+    Database& db = session.db;
+    const Ints partitions = unique(request.partitions);
+    Place place = decode(request.position);
+    const bool is_first = place.up_to.empty();
+    Found found;
+    if (place.known.empty()) {
+        found = take_rows(db.read(sql::read_position, partitions), page);
+        page.position = found.snapshot;
+    } else if (is_first) {
+        found = take_rows(db.read(sql::read_new, partitions, place.known, limit_of(request)), page);
+        place.up_to = found.snapshot;
+        // The database is not the one that gave us the position: everything is read anew.
+        page.reconnected = end_of(found.snapshot) < end_of(place.known);
+    } else {
+        found = take_rows(db.read(sql::read_new_next, partitions, place.known, place.up_to,
+                                  place.after, limit_of(request)),
+                          page);
+    }
+    if (found.has_commands) read_commands(db, partitions, page);
+    if (place.known.empty()) return;
+    fill(session, std::move(found.rows), request, page);
+    if (page.more) {
+        place.after = page.entries.back().sequence;
+    } else {
+        place = {.known = place.up_to};
+    }
+    page.position = encode(place);
+}
+
+void read_lanes(Session session, const ReadRequest& request, ReadPage& page) {
+    Ints partitions;
+    Texts lanes;
+    Longs first;
+    for (const LaneRef& wanted : request.lanes) {
+        partitions.add(wanted.partition);
+        lanes.add(wanted.lane);
+        first.add(wanted.from);
+    }
+    const auto lane_rows = static_cast<std::int32_t>(request.lane_rows);
+    Found found = take_rows(session.db.read(sql::read_lanes, partitions, lanes, first, lane_rows,
+                                            limit_of(request)),
+                            page);
+    fill(session, std::move(found.rows), request, page);
+}
+
+void read_rows(Session session, const ReadRequest& request, ReadPage& page) {
+    const bool is_parked = request.kind == ReadRequest::Kind::parked;
+    Found found = take_rows(session.db.read(sql::read_rows, request.partition, is_parked,
+                                            request.after, limit_of(request)),
+                            page);
+    fill(session, std::move(found.rows), request, page);
+}
+
+void read_due(Session session, const ReadRequest& request, ReadPage& page) {
+    Found found =
+        take_rows(session.db.read(sql::read_due, unique(request.partitions), request.due_from,
+                                  request.after, request.due_until, limit_of(request)),
+                  page);
+    fill(session, std::move(found.rows), request, page);
+}
+
+}  // namespace
+
+ReadPage read(Session session, const ReadRequest& request) {
+    ReadPage page;
+    switch (request.kind) {
+        case ReadRequest::Kind::increment: read_increment(session, request, page); break;
+        case ReadRequest::Kind::scan:
+        case ReadRequest::Kind::parked: read_rows(session, request, page); break;
+        case ReadRequest::Kind::due: read_due(session, request, page); break;
+        case ReadRequest::Kind::lanes: read_lanes(session, request, page); break;
+    }
+    return page;
+}
+
+}  // namespace waybill::postgres

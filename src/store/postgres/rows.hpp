@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "boxes.hpp"
+#include "waybill/work.hpp"
+
+/// From rows to what the seams speak of.
+namespace waybill::postgres {
+
+/// A connection and what is known of the boxes behind it.
+struct Session {
+    Database& db;
+    Boxes& boxes;
+};
+
+/// A row of open work without its message.
+struct OpenRow {
+    Entry entry{};
+    Uuid id{};
+    /// The sequence of its message row.
+    Sequence message = 0;
+};
+
+/// The columns of open work from `first` on.
+OpenRow open_row(const Rows& rows, int first = 0);
+/// The column `progress`; nothing for none.
+std::optional<std::string> progress_literal(const std::vector<Progress>& progress);
+
+struct MessageRow {
+    /// Null when the row is gone.
+    MessagePtr message{};
+    Sequence sequence = 0;
+    PartitionId partition = 0;
+    StoreTime appended_at{};
+};
+/// In the order asked for, as many as `bytes_max` holds, one at least.
+std::vector<MessageRow> load_messages(Session session, std::span<const Sequence> sequences,
+                                      std::uint64_t bytes_max);
+/// The current row's message, whose columns begin at `first`.
+MessageRow message_row(Session session, const Rows& rows, int first = 0);
+
+}  // namespace waybill::postgres

@@ -1,0 +1,194 @@
+-- Settling: one call, one commit. A client that freezes cannot leave a partition locked behind it,
+-- because nothing of this waits for the client.
+--
+-- `held` are the places (from 1) of the fences that hold; what belongs to another partition is not applied.
+-- The rows of partitions that hold are ours alone, so that what is written about them are absolute
+-- values. Dead letters are also touched by people: whoever does holds a lock on the message's row.
+create function waybill.settle(
+    registry bigint,
+    fence_partition integer[], fence_owner uuid[], fence_epoch bigint[], fence_generation text[],
+    -- Rows that go.
+    finish_partition integer[], finish_sequence bigint[], finish_id uuid[], finish_drop boolean[],
+    -- Rows that stay.
+    change_partition integer[], change_sequence bigint[], change_id uuid[], change_due bigint[],
+    change_halted boolean[], change_parked boolean[], change_strikes integer[],
+    change_solo_epoch bigint[], change_requeues integer[], change_progress text[],
+    -- Letters that are withdrawn, by the sequence of their message; and new ones.
+    revive_partition integer[], revive_message bigint[], revive_target text[],
+    dead_partition integer[], dead_message bigint[], dead_id uuid[], dead_sequence bigint[],
+    dead_target text[], dead_reason text[], dead_failures bigint[], dead_requeues integer[],
+    dead_because text[], dead_at bigint[],
+    -- Lines of the log, by the row they are about.
+    attempt_partition integer[], attempt_sequence bigint[], attempt_id uuid[], attempt_target text[],
+    attempt_requeues integer[], attempt_number bigint[], attempt_result smallint[],
+    attempt_at bigint[], attempt_took bigint[], attempt_error text[],
+    -- Answers to commands.
+    command_id bigint[], command_partition integer[], command_carried_out boolean[],
+    command_text text[])
+returns table (stale boolean, held bigint[])
+language plpgsql volatile as $function$
+#variable_conflict use_column
+declare
+    now_us constant bigint := waybill.clock();
+    timeline constant text := waybill.generation();
+    ours integer[];
+    holding bigint[];
+    touched bigint[] := '{}';
+    gone_message bigint[];
+    gone_partition integer[];
+    gone_drop boolean[];
+    gone_place bigint[];
+begin
+    if registry < (select s.registry_version from waybill.store s) then
+        return query select true, '{}'::bigint[];
+        return;
+    end if;
+
+    -- The fence. A takeover in flight is waited for, and then judged as it ended; one that comes later
+    -- waits for our commit.
+    select coalesce(array_agg(f.id), '{}'), coalesce(array_agg(f.place), '{}') into ours, holding
+    from (
+        select p.id, f.place from waybill.partition p
+        join unnest(fence_partition, fence_owner, fence_epoch, fence_generation)
+            with ordinality as f (id, owner, epoch, generation, place) on f.id = p.id
+        where p.owner = f.owner and p.epoch = f.epoch and f.generation = timeline
+        order by p.id for share of p) f;
+
+    -- A row that is gone was settled before, all of it.
+    if cardinality(attempt_partition) > 0 then
+        insert into waybill.attempt
+            (message, target, requeues, number, box, result, at, took, error)
+        select coalesce(o.message, o.sequence), a.target, a.requeues, a.number, p.box, a.result,
+            a.at, a.took, a.error
+        from unnest(attempt_partition, attempt_sequence, attempt_id, attempt_target,
+                attempt_requeues, attempt_number, attempt_result, attempt_at, attempt_took,
+                attempt_error)
+            as a (partition, sequence, id, target, requeues, number, result, at, took, error)
+        join waybill.open o on o.partition = a.partition and o.parked in (false, true)
+            and o.sequence = a.sequence and o.id = a.id
+        join waybill.partition p on p.id = a.partition
+        where a.partition = any (ours)
+        on conflict do nothing;
+    end if;
+
+    -- Messages of which somebody else may be changing something: only those with letters, or with rows
+    -- that people's requeues gave them. While there are none at all, no message is asked.
+    if cardinality(dead_partition) > 0 or cardinality(revive_partition) > 0
+        or exists (select from waybill.dead)
+        or exists (select from waybill.open where message is not null)
+    then
+        touched := array(
+            select d.message from unnest(dead_partition, dead_message) as d (partition, message)
+            where d.partition = any (ours)
+            union
+            select r.message from unnest(revive_partition, revive_message) as r (partition, message)
+            where r.partition = any (ours)
+            union
+            select coalesce(o.message, o.sequence)
+            from unnest(finish_partition, finish_sequence) as f (partition, sequence)
+            join waybill.open o on o.partition = f.partition and o.parked in (false, true)
+                and o.sequence = f.sequence
+            where f.partition = any (ours) and (o.message is not null
+                or exists (select from waybill.dead d where d.message = o.sequence)
+                or exists (select from waybill.open r where r.message = o.sequence)));
+        perform from waybill.message m where m.sequence = any (touched) order by m.sequence
+        for update;
+    end if;
+
+    if cardinality(revive_partition) > 0 then
+        delete from waybill.dead d
+        using unnest(revive_partition, revive_message, revive_target)
+            as r (partition, message, target)
+        where d.message = r.message and d.target = r.target and r.partition = any (ours);
+    end if;
+    if cardinality(dead_partition) > 0 then
+        -- What is left of a message whose row is gone: enough to show its letter, which has no target.
+        insert into waybill.message (sequence, id, partition, appended_at, occurred_at, not_before,
+            type, source, content_type, tenant, user_id, correlation_id, lane, dedup_key,
+            collapse_key, body)
+        select d.message, d.id, d.partition, now_us, 0, 0, '', '', '', '', '', '', '', '', '', ''
+        from unnest(dead_partition, dead_message, dead_id, dead_target)
+            as d (partition, message, id, target)
+        where d.target = '' and d.partition = any (ours)
+        on conflict do nothing;
+        insert into waybill.dead as known
+            (message, box, sequence, target, reason, failures, requeues, because, at)
+        select d.message, p.box, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because,
+            d.at
+        from unnest(dead_partition, dead_message, dead_sequence, dead_target, dead_reason,
+                dead_failures, dead_requeues, dead_because, dead_at) with ordinality
+            as d (partition, message, sequence, target, reason, failures, requeues, because, at,
+                place)
+        join waybill.partition p on p.id = d.partition
+        where d.partition = any (ours) order by d.place
+        on conflict (message, target) do update set
+            sequence = excluded.sequence, reason = excluded.reason, failures = excluded.failures,
+            requeues = excluded.requeues, because = excluded.because, at = excluded.at;
+    end if;
+
+    if cardinality(change_partition) > 0 then
+        update waybill.open o set
+            parked = c.parked, halted = c.halted, due = c.due, requeues = c.requeues,
+            strikes = c.strikes, solo_epoch = c.solo_epoch, progress = c.progress::text[]
+        from unnest(change_partition, change_sequence, change_id, change_due, change_halted,
+                change_parked, change_strikes, change_solo_epoch, change_requeues, change_progress)
+            as c (partition, sequence, id, due, halted, parked, strikes, solo_epoch, requeues,
+                progress)
+        where o.partition = c.partition and o.parked in (false, true) and o.sequence = c.sequence
+            and o.id = c.id and c.partition = any (ours);
+    end if;
+
+    if cardinality(finish_partition) > 0 then
+        with gone as (
+            delete from waybill.open o
+            using unnest(finish_partition, finish_sequence, finish_id, finish_drop) with ordinality
+                as f (partition, sequence, id, dropped, place)
+            where o.partition = f.partition and o.parked in (false, true)
+                and o.sequence = f.sequence and o.id = f.id and f.partition = any (ours)
+            returning coalesce(o.message, o.sequence) as message, o.partition, f.dropped, f.place
+        )
+        select array_agg(g.message), array_agg(g.partition), array_agg(g.dropped),
+            array_agg(g.place)
+        into gone_message, gone_partition, gone_drop, gone_place from gone g;
+
+        -- The last open row of a message is gone: it is kept, held by its letters, or dropped.
+        with closed as materialized (
+            select distinct on (g.message) g.message, g.partition,
+                g.message = any (touched)
+                    and exists (select from waybill.dead d where d.message = g.message) as is_dead,
+                g.dropped
+            from unnest(gone_message, gone_partition, gone_drop, gone_place)
+                as g (message, partition, dropped, place)
+            where g.message <> all (touched) or (
+                not exists (select from waybill.open o where o.message = g.message)
+                and not exists (select from waybill.open o where o.partition = g.partition
+                    and o.parked in (false, true) and o.sequence = g.message))
+            order by g.message, g.place desc
+        ), dropped as (
+            delete from waybill.message m using closed c
+            where m.sequence = c.message and c.dropped and not c.is_dead
+        ), forgotten as (
+            delete from waybill.attempt a using closed c
+            where a.message = c.message and c.dropped and not c.is_dead
+        )
+        insert into waybill.finished (box, held, at, message)
+        select p.box, c.is_dead, now_us, c.message
+        from closed c join waybill.partition p on p.id = c.partition
+        where c.is_dead or not c.dropped
+        on conflict do nothing;
+    end if;
+
+    if cardinality(command_id) > 0 then
+        update waybill.command w set
+            answered = true, carried_out = c.carried_out, text = c.text
+        from unnest(command_id, command_partition, command_carried_out, command_text)
+            as c (id, partition, carried_out, text)
+        where w.id = c.id and w.partition = c.partition and not w.answered
+            and c.partition = any (ours);
+        -- Answers are kept for whoever asked; older ones are forgotten.
+        delete from waybill.command w
+        where w.answered and w.id <= (select max(i) - 10000 from unnest(command_id) as i);
+    end if;
+    return query select false, holding;
+end
+$function$;

@@ -1,0 +1,246 @@
+-- What people ask and order, and housekeeping, by name.
+
+-- ---- people ---------------------------------------------------------------------------------------
+
+-- name: hold_message
+-- Whoever touches letters or requeues holds the message: a settlement that ends its last row meanwhile
+-- waits, and then sees what became of it.
+select sequence, partition from waybill.message where id = $1::uuid for update;
+
+-- name: hold_messages
+-- In the order in which a settlement holds them.
+select sequence from waybill.message where id = any ($1::uuid[]) order by sequence for update;
+
+-- name: hold_sequences
+select sequence from waybill.message where sequence = any ($1::bigint[])
+order by sequence for update;
+
+-- name: letters_of_message
+select m.id, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at
+from waybill.dead d join waybill.message m on m.sequence = d.message
+where d.message = $1::bigint order by d.target collate "C";
+
+-- name: is_halted
+select from waybill.open o where o.partition = $1::integer and o.parked in (false, true)
+    and o.sequence = $2::bigint and o.halted;
+
+-- name: halted_row
+-- A sequence is unique in the store, so whoever knows it need not know its partition.
+select o.partition, o.id from waybill.partition p
+join waybill.open o on o.partition = p.id and o.parked in (false, true)
+    and o.sequence = $1::bigint
+where o.halted;
+
+-- name: delete_held
+delete from waybill.finished where message = $1::bigint and held;
+
+-- name: delete_dead
+delete from waybill.dead where message = $1::bigint and target = $2::text;
+
+-- name: release_finished
+-- Its last dead letter went: from now on only its age counts, as of when it finished.
+update waybill.finished set held = false where message = $1::bigint and held
+    and not exists (select from waybill.dead d where d.message = $1::bigint);
+
+-- name: insert_requeued
+-- New work of the next generation, at the tail.
+insert into waybill.open (partition, sequence, id, lane, due, message, requeues, only_targets)
+select m.partition, nextval('waybill.sequence'), m.id, waybill.lane_number(m.lane), 0, m.sequence,
+    $2::integer, $3::text[]
+from waybill.message m where m.sequence = $1::bigint;
+
+-- name: insert_command
+insert into waybill.command (partition, kind, message, sequence, target)
+values ($1::integer, $2::smallint, $3::uuid, $4::bigint, $5::text) returning id;
+
+-- name: command_answer
+select id, partition, carried_out, text from waybill.command where id = $1::bigint and answered;
+
+-- name: open_rows_of_message
+-- Its first row, and those its requeues gave it.
+select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets
+from waybill.open o
+where o.partition = $1::integer and o.parked in (false, true) and o.sequence = $2::bigint
+    and o.message is null
+union all
+select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets
+from waybill.open o where o.message = $2::bigint
+order by 2;
+
+-- name: attempts_of_message
+select target, requeues, number, result, at, took, error from waybill.attempt
+where message = $1::bigint order by at, target collate "C", requeues, number;
+
+-- name: message_by_id
+select s.state, m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.source,
+    m.content_type, m.tenant, m.user_id, m.correlation_id, m.lane, m.dedup_key, m.collapse_key,
+    m.attributes, m.occurred_at, m.body
+from waybill.message m cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
+where m.id = $1::uuid;
+
+-- name: browse
+-- Newest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
+select m.sequence, s.state, m.appended_at
+from waybill.message m
+join waybill.partition p on p.id = m.partition
+join waybill.box b on b.id = p.box
+cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
+where m.sequence < $1::bigint and m.appended_at >= $2::bigint and m.appended_at < $3::bigint
+    and ($4::text = '' or b.name = $4::text)
+    and lower(m.type collate "C") like lower($5::text collate "C")
+    and lower(m.source collate "C") like lower($6::text collate "C")
+    and lower(m.tenant collate "C") like lower($7::text collate "C")
+    and ($8::smallint = 0 or s.state = $8::smallint)
+    and ($9::text = '' or waybill.concerns(m.sequence, m.partition, $9::text))
+    and ($10::text = '' or exists (select from waybill.dead d
+        where d.message = m.sequence and strpos(d.reason, $10::text) > 0))
+order by m.sequence desc limit $11::bigint;
+
+-- name: count_messages
+select count(*)
+from waybill.message m
+join waybill.partition p on p.id = m.partition
+join waybill.box b on b.id = p.box
+where m.appended_at >= $1::bigint and m.appended_at < $2::bigint
+    and ($3::text = '' or b.name = $3::text)
+    and lower(m.type collate "C") like lower($4::text collate "C")
+    and lower(m.source collate "C") like lower($5::text collate "C")
+    and lower(m.tenant collate "C") like lower($6::text collate "C")
+    and ($7::smallint = 0 or waybill.state_of(m.sequence, m.partition) = $7::smallint)
+    and ($8::text = '' or waybill.concerns(m.sequence, m.partition, $8::text))
+    and ($9::text = '' or exists (select from waybill.dead d
+        where d.message = m.sequence and strpos(d.reason, $9::text) > 0));
+
+-- name: letters_after
+-- Oldest first.
+select m.id, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at, d.number,
+    m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.source, m.content_type,
+    m.tenant, m.user_id, m.correlation_id, m.lane, m.dedup_key, m.collapse_key, m.attributes,
+    m.occurred_at, m.body
+from waybill.dead d
+join waybill.message m on m.sequence = d.message
+join waybill.box b on b.id = d.box
+where d.number > $1::bigint and d.at >= $2::bigint and d.at < $3::bigint
+    and ($4::text = '' or b.name = $4::text)
+    and lower(m.type collate "C") like lower($5::text collate "C")
+    and lower(m.source collate "C") like lower($6::text collate "C")
+    and lower(m.tenant collate "C") like lower($7::text collate "C")
+    and ($8::text = '' or d.target = $8::text)
+    and strpos(d.reason, $9::text) > 0
+order by d.number limit $10::bigint;
+
+-- name: count_letters
+select count(*)
+from waybill.dead d
+join waybill.message m on m.sequence = d.message
+join waybill.box b on b.id = d.box
+where d.at >= $1::bigint and d.at < $2::bigint
+    and ($3::text = '' or b.name = $3::text)
+    and lower(m.type collate "C") like lower($4::text collate "C")
+    and lower(m.source collate "C") like lower($5::text collate "C")
+    and lower(m.tenant collate "C") like lower($6::text collate "C")
+    and ($7::text = '' or d.target = $7::text)
+    and strpos(d.reason, $8::text) > 0;
+
+-- ---- upkeep ---------------------------------------------------------------------------------------
+
+-- name: sweep_messages
+-- What is not held has neither open rows nor letters, and nobody can requeue it. Two who sweep at once
+-- each take their own.
+with old as (
+    select f.box, f.held, f.at, f.message from waybill.finished f
+    where f.box = $1::integer and not f.held and f.at <= $2::bigint
+    order by f.at, f.message limit $3::bigint + 1 for update skip locked
+), first as (
+    select * from old order by at, message limit $3::bigint
+), filed as (
+    delete from waybill.finished f using first o
+    where f.box = o.box and f.held = o.held and f.at = o.at and f.message = o.message
+    returning f.message
+), gone as (
+    delete from waybill.message m using first o where m.sequence = o.message
+), forgotten as (
+    delete from waybill.attempt a using first o where a.message = o.message returning 1
+)
+select (select count(*) from filed), (select count(*) from old) > $3::bigint,
+    (select count(*) from forgotten);
+
+-- name: expired_letters
+-- Not the letter a halted lane stands at: without it nobody could requeue its head.
+select d.message, d.target from waybill.dead d join waybill.message m on m.sequence = d.message
+where d.box = $1::integer and d.at <= $2::bigint and not exists (
+    select from waybill.open o where o.partition = m.partition and o.parked in (false, true)
+        and o.sequence = d.sequence and o.halted)
+order by d.at, d.number limit $3::bigint;
+
+-- name: delete_expired_letter
+delete from waybill.dead d using waybill.message m
+where d.message = $1::bigint and d.target = $2::text and d.at <= $3::bigint
+    and m.sequence = d.message and not exists (
+        select from waybill.open o where o.partition = m.partition and o.parked in (false, true)
+            and o.sequence = d.sequence and o.halted)
+returning true;
+
+-- name: sweep_attempts
+with old as (
+    select a.message, a.target, a.requeues, a.number, a.at from waybill.attempt a
+    where a.box = $1::integer and a.at <= $2::bigint
+    order by a.at limit $3::bigint + 1 for update skip locked
+), gone as (
+    delete from waybill.attempt a using (select * from old order by at limit $3::bigint) o
+    where a.message = o.message and a.target = o.target and a.requeues = o.requeues
+        and a.number = o.number
+    returning 1
+)
+select (select count(*) from gone), (select count(*) from old) > $3::bigint;
+
+-- name: sweep_dedup
+with old as (
+    select d.scope, d.key, d.until from waybill.dedup d where d.until <= $1::bigint
+    order by d.until limit $2::bigint + 1 for update skip locked
+), gone as (
+    delete from waybill.dedup d using (select * from old order by until limit $2::bigint) o
+    where d.scope = o.scope and d.key = o.key and d.until <= $1::bigint
+    returning 1
+)
+select (select count(*) from gone), (select count(*) from old) > $2::bigint;
+
+-- name: health
+select (select count(*) from waybill.open where not parked),
+    (select count(*) from waybill.open where parked),
+    (select count(*) from waybill.dead),
+    waybill.clock() - (
+        select min(m.appended_at) from waybill.partition p
+        cross join lateral (
+            select coalesce(o.message, o.sequence) as message from waybill.open o
+            where o.partition = p.id and o.parked = false and o.due <= waybill.clock()
+            order by o.sequence limit 1) o
+        join waybill.message m on m.sequence = o.message),
+    current_setting('server_version') || ', database ' || current_database();
+
+-- name: settings
+select name, setting from pg_settings
+where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding',
+    'server_version_num', 'data_sync_retry')
+union all
+select 'in_recovery', pg_is_in_recovery()::text;
+
+-- ---- notes ----------------------------------------------------------------------------------------
+
+-- name: note
+select text from waybill.note where name = $1::text and (until is null or until > waybill.clock());
+
+-- name: keep_note
+insert into waybill.note (name, text, until) values ($1::text, $2::text, $3::bigint)
+on conflict (name) do update set text = excluded.text, until = excluded.until;
+
+-- name: drop_note
+delete from waybill.note where name = $1::text;
+
+-- name: drop_old_notes
+-- A few with each that is written, so that they never pile up.
+delete from waybill.note where name in (
+    select name from waybill.note where until <= waybill.clock() order by until limit 10
+    for update skip locked);

@@ -1,0 +1,319 @@
+-- The hot path and what it stands on, by name. Each statement is prepared once per connection. The schema
+-- is "waybill" here; another name is put in when a statement is prepared.
+
+-- ---- the schema -----------------------------------------------------------------------------------
+
+-- name: migration_lock
+-- Held to the end of the transaction: two hosts that migrate at once do it once.
+select pg_advisory_xact_lock(hashtextextended('waybill.migration', 0));
+
+-- name: has_migrations
+select to_regclass('waybill.migration') is not null;
+
+-- name: create_migrations
+create table if not exists waybill.migration (
+    number integer primary key,
+    name text not null,
+    checksum text not null,
+    at timestamptz not null default now()
+);
+
+-- name: list_migrations
+select number, checksum from waybill.migration order by number;
+
+-- name: insert_migration
+insert into waybill.migration (number, name, checksum) values ($1::integer, $2::text, $3::text);
+
+-- ---- boxes, partitions, targets -------------------------------------------------------------------
+
+-- name: store_row
+select waybill.clock(), waybill.generation(), registry_version from waybill.store;
+
+-- name: lock_registry
+-- Whoever declares does it alone.
+select registry_version from waybill.store for update;
+
+-- name: next_registry_version
+update waybill.store set registry_version = registry_version + 1;
+
+-- name: list_boxes
+-- With their partitions, by slot.
+select b.id, b.name, b.dedup_window, b.body_bytes_max, p.id
+from waybill.box b join waybill.partition p on p.box = b.id order by b.id, p.first_slot;
+
+-- name: insert_box
+insert into waybill.box (name, dedup_window, body_bytes_max)
+values ($1::text, $2::bigint, $3::bigint) returning id;
+
+-- name: update_box
+-- An existing box keeps its partitions; what it asks of messages is as last declared.
+update waybill.box set dedup_window = $2::bigint, body_bytes_max = $3::bigint
+where name = $1::text and (dedup_window, body_bytes_max) is distinct from ($2::bigint, $3::bigint);
+
+-- name: pause_box
+update waybill.box set paused = $2::boolean where name = $1::text;
+
+-- name: insert_partitions
+-- Slot s belongs to partition s × count / 1,024, rounded down.
+insert into waybill.partition (box, first_slot, last_slot)
+select $1::integer, (i * 1024 + $2::integer - 1) / $2::integer,
+    ((i + 1) * 1024 + $2::integer - 1) / $2::integer - 1
+from generate_series(0, $2::integer - 1) as i order by i;
+
+-- name: put_target
+-- Says whether anything changed.
+insert into waybill.target as t
+    (box, key, type, source, tenant, legacy_keys, after, after_dead)
+select b.id, $2::text, $3::text, $4::text, $5::text, $6::text[], $7::text, $8::smallint
+from waybill.box b where b.name = $1::text
+on conflict (box, key) do update set type = excluded.type, source = excluded.source,
+    tenant = excluded.tenant, legacy_keys = excluded.legacy_keys, after = excluded.after,
+    after_dead = excluded.after_dead
+where (t.type, t.source, t.tenant, t.legacy_keys, t.after, t.after_dead) is distinct from
+    (excluded.type, excluded.source, excluded.tenant, excluded.legacy_keys, excluded.after,
+     excluded.after_dead)
+returning true;
+
+-- name: list_targets
+select b.name, t.key, t.type, t.source, t.tenant, t.legacy_keys, t.after, t.after_dead
+from waybill.target t join waybill.box b on b.id = t.box
+order by b.name collate "C", t.key collate "C";
+
+-- name: delete_target
+delete from waybill.target
+where key = $2::text and box = (select id from waybill.box where name = $1::text) returning true;
+
+-- ---- who is alive, who owns what ------------------------------------------------------------------
+
+-- name: owns_any
+select exists (select from waybill.partition where owner = $1::uuid);
+
+-- name: put_instance
+insert into waybill.instance as i (incarnation, alive_until, lease, stopping, name, guest, hungry,
+    boxes, executes, running, waiting)
+values ($1::uuid, waybill.clock() + $2::bigint, $2::bigint, $3::boolean, $4::text, $5::boolean,
+    $6::bigint, $7::text[], $8::bigint[], $9::text[], $10::bigint)
+on conflict (incarnation) do update set alive_until = excluded.alive_until, lease = excluded.lease,
+    stopping = excluded.stopping, name = excluded.name, guest = excluded.guest,
+    hungry = excluded.hungry, boxes = excluded.boxes, executes = excluded.executes,
+    running = excluded.running, waiting = excluded.waiting;
+
+-- name: remove_instance
+delete from waybill.instance where incarnation = $1::uuid;
+
+-- name: bury_instances
+-- The dead are listed only while a partition still names them.
+delete from waybill.instance i
+where not waybill.is_alive(i, waybill.clock())
+    and not exists (select from waybill.partition p where p.owner = i.incarnation);
+
+-- name: living_instances
+select i.incarnation, i.name, i.stopping, i.guest, i.hungry, i.boxes, i.executes, i.running,
+    i.waiting
+from waybill.instance i where waybill.is_alive(i, waybill.clock()) order by i.incarnation;
+
+-- name: box_states
+-- What a beat tells of the boxes it attends.
+select p.id, b.name, p.first_slot, p.last_slot, p.owner, p.epoch, p.heir, b.paused,
+    coalesce(waybill.is_alive(i, waybill.clock()), false)
+from unnest($1::text[]) with ordinality as w (name, place)
+join waybill.box b on b.name = w.name
+join waybill.partition p on p.box = b.id
+left join waybill.instance i on i.incarnation = p.owner
+order by w.place, p.first_slot;
+
+-- name: short_locks
+-- A takeover does not wait for long: there is a next beat.
+set local lock_timeout = '200ms';
+
+-- name: lock_partitions
+select p.id, p.owner, p.epoch, p.unclean_ends, p.unclean_at from waybill.partition p
+where p.id = any ($1::integer[]) order by p.id for update;
+
+-- name: lock_owners
+-- So that a late renewal and a takeover cannot both succeed.
+select i.incarnation, i.stopping from waybill.instance i
+where i.incarnation = any ($1::uuid[]) order by i.incarnation for update;
+
+-- name: owners_alive
+-- Asked after they are locked: the clock of the statement that waited for the lock is too old.
+select waybill.clock(), waybill.generation(), array(
+    select i.incarnation from waybill.instance i
+    where i.incarnation = any ($1::uuid[]) and waybill.is_alive(i, waybill.clock()));
+
+-- name: take_partitions
+update waybill.partition p set owner = $2::uuid, epoch = t.epoch,
+    heir = '00000000-0000-0000-0000-000000000000', unclean_ends = t.unclean_ends,
+    unclean_at = t.unclean_at
+from unnest($1::integer[], $3::bigint[], $4::integer[], $5::bigint[])
+    as t (id, epoch, unclean_ends, unclean_at)
+where p.id = t.id;
+
+-- name: give_partitions
+update waybill.partition p set owner = '00000000-0000-0000-0000-000000000000', heir = g.heir
+from unnest($1::integer[], $2::uuid[], $3::bigint[], $4::text[], $5::uuid[])
+    as g (id, owner, epoch, generation, heir)
+where p.id = g.id and p.owner = g.owner and p.epoch = g.epoch
+    and g.generation = waybill.generation()
+    and p.owner <> '00000000-0000-0000-0000-000000000000';
+
+-- ---- append ---------------------------------------------------------------------------------------
+
+-- name: append
+select * from waybill.append($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::text[],
+    $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
+    $13::text[], $14::text[], $15::bytea[], $16::text[], $17::bigint[], $18::bytea[]);
+
+-- ---- read -----------------------------------------------------------------------------------------
+-- All answer the snapshot they saw, the store's time and timeline, and rows of the same columns. One row
+-- at least: without a sequence when there are none.
+
+-- name: read_position
+-- Where somebody begins who has read nothing yet.
+select pg_current_snapshot()::text, waybill.clock(), waybill.generation(),
+    exists (select from waybill.command c
+        where c.partition = any ($1::integer[]) and not c.answered);
+
+-- name: read_new
+-- The first page of an increment: what was not visible in the snapshot $2 and is now. By the transaction
+-- that wrote it, never by the partition: its index would walk over all that is open.
+select h.snapshot::text, h.now, h.generation, h.commands, r.*
+from (
+    select pg_current_snapshot() as snapshot, waybill.clock() as now,
+        waybill.generation() as generation,
+        exists (select from waybill.command c
+            where c.partition = any ($1::integer[]) and not c.answered) as commands,
+        pg_snapshot_xmax($2::text::pg_snapshot) as before) h
+left join lateral (
+    select n.partition, n.sequence, n.id, n.due, n.message, n.requeues, n.halted, n.parked,
+        n.strikes, n.solo_epoch, n.progress, n.only_targets
+    from (
+        select * from waybill.open where xact >= h.before
+        union all
+        select * from waybill.open
+        where xact = any (array(select pg_snapshot_xip($2::text::pg_snapshot)))) n
+    where not n.parked and n.partition + 0 = any ($1::integer[])
+        and pg_visible_in_snapshot(n.xact, h.snapshot)
+    order by n.sequence limit $3::integer) r on true
+order by r.sequence;
+
+-- name: read_new_next
+-- A further page of the same increment: not visible in $2, visible in $3, after the sequence $4.
+select pg_current_snapshot()::text, waybill.clock(), waybill.generation(),
+    exists (select from waybill.command c
+        where c.partition = any ($1::integer[]) and not c.answered), r.*
+from (select) h
+left join lateral (
+    select n.* from unnest($1::integer[]) as p (id)
+    cross join lateral (
+        select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        where o.partition = p.id and o.parked = false and o.sequence > $4::bigint
+            and not pg_visible_in_snapshot(o.xact, $2::text::pg_snapshot)
+            and pg_visible_in_snapshot(o.xact, $3::text::pg_snapshot)
+        order by o.sequence limit $5::integer) n
+    order by n.sequence limit $5::integer) r on true
+order by r.sequence;
+
+-- name: read_rows
+-- A scan: what is ready (or parked) in a partition after a sequence, whoever wrote it.
+select pg_current_snapshot()::text, waybill.clock(), waybill.generation(), false, r.*
+from (select) h
+left join lateral (
+    select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+        o.strikes, o.solo_epoch, o.progress, o.only_targets
+    from waybill.open o
+    where o.partition = $1::integer and o.parked = $2::boolean and o.sequence > $3::bigint
+    order by o.sequence limit $4::integer) r on true
+order by r.sequence;
+
+-- name: read_due
+select pg_current_snapshot()::text, waybill.clock(), waybill.generation(), false, r.*
+from (select) h
+left join lateral (
+    select n.* from unnest($1::integer[]) as p (id)
+    cross join lateral (
+        select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        where o.partition = p.id and not o.parked and o.due <> 0
+            and (o.due, o.sequence) > ($2::bigint, $3::bigint) and o.due <= $4::bigint
+        order by o.due, o.sequence limit $5::integer) n
+    order by n.due, n.sequence limit $5::integer) r on true
+order by r.due, r.sequence;
+
+-- name: read_lanes
+-- By the hash of the lane, and then by the lane itself.
+select pg_current_snapshot()::text, waybill.clock(), waybill.generation(), false, r.*
+from (select) h
+left join lateral (
+    select n.*, w.place
+    from unnest($1::integer[], $2::text[], $3::bigint[]) with ordinality
+        as w (partition, lane, first, place)
+    cross join lateral (
+        select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        join waybill.message m on m.sequence = coalesce(o.message, o.sequence) and m.lane = w.lane
+        where o.lane = waybill.lane_number(w.lane) and not o.parked and o.partition = w.partition
+            and o.sequence >= w.first
+        order by o.sequence limit $4::integer) n
+    order by w.place, n.sequence limit $5::integer) r on true
+order by r.place, r.sequence;
+
+-- name: messages_at
+-- In the order asked for, as many as the budget of bytes holds, one at least. A message that is gone has
+-- no id.
+select m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.source, m.content_type,
+    m.tenant, m.user_id, m.correlation_id, m.lane, m.dedup_key, m.collapse_key, m.attributes,
+    m.occurred_at, m.body
+from (
+    select w.place, m.*, sum(coalesce(octet_length(m.body), 0) + $2::bigint)
+            over (order by w.place) - coalesce(octet_length(m.body), 0) - $2::bigint as before
+    from unnest($1::bigint[]) with ordinality as w (sequence, place)
+    left join waybill.message m on m.sequence = w.sequence) m
+where m.before = 0 or m.before + $2::bigint + coalesce(octet_length(m.body), 0) <= $3::bigint
+order by m.place;
+
+-- name: commands_waiting
+select id, partition, kind, message, sequence, target from waybill.command
+where partition = any ($1::integer[]) and not answered order by partition, id;
+
+-- ---- settle ---------------------------------------------------------------------------------------
+
+-- name: rows_at
+-- What is about to be changed by more than its end. Nobody else changes it, so that no lock is needed.
+select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets
+from unnest($1::integer[], $2::bigint[]) as w (partition, sequence)
+join waybill.open o on o.partition = w.partition and o.parked in (false, true)
+    and o.sequence = w.sequence;
+
+-- name: settle
+select * from waybill.settle($1::bigint, $2::integer[], $3::uuid[], $4::bigint[], $5::text[],
+    $6::integer[], $7::bigint[], $8::uuid[], $9::boolean[],
+    $10::integer[], $11::bigint[], $12::uuid[], $13::bigint[], $14::boolean[], $15::boolean[],
+    $16::integer[], $17::bigint[], $18::integer[], $19::text[],
+    $20::integer[], $21::bigint[], $22::text[],
+    $23::integer[], $24::bigint[], $25::uuid[], $26::bigint[], $27::text[], $28::text[],
+    $29::bigint[], $30::integer[], $31::text[], $32::bigint[],
+    $33::integer[], $34::bigint[], $35::uuid[], $36::text[], $37::integer[], $38::bigint[],
+    $39::smallint[], $40::bigint[], $41::bigint[], $42::text[],
+    $43::bigint[], $44::integer[], $45::boolean[], $46::text[]);
+
+-- name: holds_fence
+select exists (select from waybill.partition where id = $1::integer and owner = $2::uuid
+    and epoch = $3::bigint and $4::text = waybill.generation());
+
+-- name: record_inline
+-- The last words of an inline transaction. Nothing changes when the partition has moved, or when its row is
+-- no longer as it was read: then somebody else has recorded it.
+with fence as (
+    select p.id from waybill.partition p
+    where p.id = $1::integer and p.owner = $2::uuid and p.epoch = $3::bigint
+        and $4::text = waybill.generation() for share)
+update waybill.open o set progress = $7::text::text[] from fence f
+where o.partition = f.id and o.parked in (false, true) and o.sequence = $5::bigint
+    and o.progress is not distinct from $6::text::text[]
+returning true;

@@ -1,0 +1,180 @@
+#include <atomic>
+#include <utility>
+
+#include "calls.hpp"
+#include "migrate.hpp"
+#include "pool.hpp"
+#include "settings.hpp"
+#include "waybill/postgres.hpp"
+
+namespace waybill::postgres {
+namespace {
+
+Address address(const std::string& conninfo, const Options& options, Role role,
+                Duration deadline) {
+    return {.conninfo = conninfo, .schema = options.schema, .deadline = deadline, .role = role};
+}
+
+class PostgresConnection final : public PostgresStore {
+public:
+    PostgresConnection(const std::string& conninfo, const Options& options)
+        : options_(options),
+          appends_(address(conninfo, options, Role::hot, options.deadline),
+                   options.append_connections),
+          beats_(address(conninfo, options, Role::hot, options.beat_deadline), 1),
+          channel_(address(conninfo, options, Role::hot, options.deadline), 1),
+          people_(address(conninfo, options, Role::people, options.people_deadline), 1),
+          handlers_(address(conninfo, options, Role::handler, options.people_deadline),
+                    options.inline_connections) {}
+    PostgresConnection(const PostgresConnection&) = delete;
+    PostgresConnection& operator=(const PostgresConnection&) = delete;
+
+    // Store
+    Capabilities capabilities() const override {
+        return {.many_instances = true,
+                .survives_restart = true,
+                .user_transactions = true,
+                .default_partitions = options_.partitions};
+    }
+    std::vector<AppendResult> append(std::span<const Append> batch) override {
+        if (batch.empty()) return {};
+        return appends_.use([&](Database& db) { return postgres::append({db, boxes_}, batch); });
+    }
+    void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) override {
+        people_.transact([&](Database& db) {
+            // What this transaction makes is known to others only once it commits.
+            Boxes mine;
+            postgres::declare({db, mine}, boxes, targets, options_.partitions);
+        });
+    }
+    BeatReply beat(const InstanceState& state) override {
+        return beats_.use([&](Database& db) { return postgres::beat(db, state); });
+    }
+    std::vector<Taken> take(const Uuid& self, std::span<const TakeRequest> wanted) override {
+        return channel_.transact([&](Database& db) { return postgres::take(db, self, wanted); });
+    }
+    void give(std::span<const GiveRequest> partitions) override {
+        channel_.use([&](Database& db) { postgres::give(db, partitions); });
+    }
+    ReadPage read(const ReadRequest& request) override {
+        return channel_.use([&](Database& db) {
+            ReadPage page = postgres::read({db, boxes_}, request);
+            // Another connection may lead to another server.
+            const std::uint64_t opened = channel_.opened();
+            const std::uint64_t before = opened_at_last_read_.exchange(opened);
+            page.reconnected = page.reconnected || (before != 0 && before != opened);
+            return page;
+        });
+    }
+    SettleReply settle(const SettleBatch& batch) override {
+        return channel_.use([&](Database& db) { return postgres::settle({db, boxes_}, batch); });
+    }
+    void on_wake(std::function<void()> wake) override { wake_ = std::move(wake); }
+
+    // Catalogue
+    Page<MessageSummary> browse(const Filter& filter, const std::string& cursor,
+                                std::uint32_t rows_max) override {
+        return people_.use([&](Database& db) {
+            return postgres::browse({db, boxes_}, filter, cursor, rows_max);
+        });
+    }
+    Page<DeadLetterDetail> dead_letters(const Filter& filter, const std::string& cursor,
+                                        std::uint32_t rows_max) override {
+        return people_.use([&](Database& db) {
+            return postgres::dead_letters({db, boxes_}, filter, cursor, rows_max);
+        });
+    }
+    std::optional<MessageDetail> get(const Uuid& id) override {
+        return people_.use([&](Database& db) { return postgres::get({db, boxes_}, id); });
+    }
+    std::uint64_t count(const Filter& filter) override {
+        return people_.use([&](Database& db) { return postgres::count(db, filter); });
+    }
+    std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) override {
+        return people_.transact(
+            [&](Database& db) { return postgres::requeue(db, deliveries); });
+    }
+    std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override {
+        return people_.transact(
+            [&](Database& db) { return postgres::discard(db, deliveries); });
+    }
+    std::uint64_t command(const Command& command) override {
+        return people_.transact([&](Database& db) { return postgres::command(db, command); });
+    }
+    std::optional<CommandResult> command_result(std::uint64_t id) override {
+        return people_.use([&](Database& db) { return postgres::command_result(db, id); });
+    }
+    void pause_box(const std::string& box, bool paused) override {
+        people_.use([&](Database& db) { db.write(sql::pause_box, box, paused); });
+    }
+    std::vector<Target> targets() override {
+        return people_.use([&](Database& db) { return postgres::targets(db); });
+    }
+    bool forget_target(const std::string& box, const std::string& key) override {
+        return people_.transact(
+            [&](Database& db) { return postgres::forget_target(db, box, key); });
+    }
+
+    // Upkeep
+    void migrate() override { migrate(newest_migration()); }
+    Swept sweep(std::span<const BoxDeclaration> boxes, std::uint32_t rows_max) override {
+        return people_.use(
+            [&](Database& db) { return postgres::sweep({db, boxes_}, boxes, rows_max); });
+    }
+    StoreHealth health() override {
+        return people_.use([&](Database& db) { return postgres::health(db); });
+    }
+    Problems check_settings() override {
+        return people_.use([&](Database& db) { return postgres::check_settings(db); });
+    }
+
+    // InlineStore
+    InlineResult run_inline(const InlineRequest& request,
+                            const std::function<Outcome(void* native)>& body) override {
+        return handlers_.use(
+            [&](Database& db) { return postgres::run_inline(db, request, body); });
+    }
+
+    // Notebook
+    std::optional<std::string> note(const std::string& name) override {
+        return people_.use([&](Database& db) { return postgres::note(db, name); });
+    }
+    void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
+        people_.use([&](Database& db) { postgres::keep_note(db, name, text, until); });
+    }
+    void drop_note(const std::string& name) override {
+        people_.use([&](Database& db) { postgres::drop_note(db, name); });
+    }
+
+    // PostgresStore
+    Schema schema() override {
+        return people_.use([&](Database& db) { return postgres::schema(db); });
+    }
+    void migrate(std::uint32_t version) override {
+        people_.use([&](Database& db) { postgres::migrate(db, version); });
+    }
+
+private:
+    const Options options_;
+    Boxes boxes_{};
+    std::function<void()> wake_{};
+    Pool appends_;
+    /// Nothing may hold up a heartbeat.
+    Pool beats_;
+    /// The engine's one serial channel.
+    Pool channel_;
+    std::atomic<std::uint64_t> opened_at_last_read_ = 0;
+    Pool people_;
+    Pool handlers_;
+};
+
+}  // namespace
+
+std::unique_ptr<PostgresStore> open(const std::string& conninfo, const Options& options) {
+    if (Problems problems = check(options); !problems.empty()) {
+        throw ConfigError{std::move(problems)};
+    }
+    return std::make_unique<PostgresConnection>(conninfo, options);
+}
+
+}  // namespace waybill::postgres
