@@ -76,8 +76,8 @@ endfunction()
 #
 # A GoogleTest program; each of its tests becomes a ctest test with these labels (one or more of
 # unit, conformance, simulation, integration, fault). TIMEOUT is per test, 60 unless said, and four
-# times that under a sanitizer. Those with the parameter TOGETHER are one test of their own, in one
-# process: what they need is too dear to be started for each. NO_MAIN when the sources have a main() of
+# times that under a sanitizer. Those with the parameter TOGETHER (or ALL) are one test of their own, in
+# one process: what they need is too dear to be started for each. NO_MAIN when the sources have a main() of
 # their own.
 function(waybill_test name)
     cmake_parse_arguments(PARSE_ARGV 1 test
@@ -107,9 +107,13 @@ function(waybill_test name)
 
     set(filter "")
     if(test_TOGETHER)
-        set(filter TEST_FILTER "-*/${test_TOGETHER}")
+        set(together "*/${test_TOGETHER}")
+        if(test_TOGETHER STREQUAL "ALL")
+            set(together "*")
+        endif()
+        set(filter TEST_FILTER "-${together}")
         add_test(NAME ${name}.${test_TOGETHER}
-            COMMAND ${name} "--gtest_filter=*/${test_TOGETHER}" --gtest_brief=1
+            COMMAND ${name} "--gtest_filter=${together}" --gtest_brief=1
             WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
         math(EXPR together_timeout "${timeout} * 4")
         set_tests_properties(${name}.${test_TOGETHER} PROPERTIES

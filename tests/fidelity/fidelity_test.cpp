@@ -3,6 +3,7 @@
 
 #include "fidelity/player.hpp"
 #include "store/sqlite/calls.hpp"
+#include "support/postgres_under_test.hpp"
 #include "support/temporary_folder.hpp"
 #include "waybill/memory.hpp"
 #include "waybill/sqlite.hpp"
@@ -43,8 +44,28 @@ private:
         sqlite::open(folder_.file("store.db"), clock, {.synchronous = sqlite::Synchronous::normal});
 };
 
+class PostgresStage final : public Stage {
+public:
+    Roles connect() override {
+        std::shared_ptr<postgres::PostgresStore> store = schema_.connect();
+        return {store, store.get(), store.get(), store.get(), store.get()};
+    }
+    void append_inside(void* native, const Append& item) override {
+        schema_.append_inside(native, item);
+    }
+    void advance(Duration by) override {
+        Stage::advance(by);
+        schema_.advance(by);
+    }
+
+private:
+    PostgresSchema schema_{};
+};
+
 /// Long enough for a message to be appended, read, killed, requeued and swept.
 constexpr int kStepsMax = 400;
+/// A round trip each: CI has little time.
+constexpr int kRemoteStepsMax = 150;
 
 using MakeStage = std::function<std::unique_ptr<Stage>()>;
 
@@ -66,10 +87,11 @@ rc::Gen<Step> a_step() {
 }
 
 /// Plays on both until their answers differ.
-void play_on_both(const MakeStage& first, const MakeStage& second) {
-    const auto steps = *rc::gen::resize(kStepsMax, rc::gen::container<std::vector<Step>>(a_step()));
-    Player one{first()};
-    Player two{second()};
+void play_on_both(const MakeStage& first, const MakeStage& second,
+                  Player::Pages pages = Player::Pages::one_by_one, int steps_max = kStepsMax) {
+    const auto steps = *rc::gen::resize(steps_max, rc::gen::container<std::vector<Step>>(a_step()));
+    Player one{first(), pages};
+    Player two{second(), pages};
     std::string story;
     const auto compare = [&](const std::string& expected, const std::string& answered) {
         if (expected != answered) {
@@ -90,12 +112,18 @@ void play_on_both(const MakeStage& first, const MakeStage& second) {
 const MakeStage memory_stage = [] { return std::make_unique<MemoryStage>(); };
 const MakeStage sqlite_stage = [] { return std::make_unique<SqliteStage>(); };
 
+const MakeStage postgres_stage = [] { return std::make_unique<PostgresStage>(); };
+
 RC_GTEST_PROP(Fidelity, AStoreAnswersAsItsTwin, ()) {
     play_on_both(memory_stage, memory_stage);
 }
 
 RC_GTEST_PROP(Fidelity, SqliteAnswersAsMemory, ()) {
     play_on_both(memory_stage, sqlite_stage);
+}
+
+RC_GTEST_PROP(Fidelity, PostgresAnswersAsMemory, ()) {
+    play_on_both(memory_stage, postgres_stage, Player::Pages::to_the_end, kRemoteStepsMax);
 }
 
 }  // namespace

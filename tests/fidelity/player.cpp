@@ -40,7 +40,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
     return out << to_string(step.kind) << ' ' << step.seed;
 }
 
-Player::Player(std::unique_ptr<Stage> stage) : stage_(std::move(stage)), here_(stage_->connect()) {
+Player::Player(std::unique_ptr<Stage> stage, Pages pages) : pages_(pages), stage_(std::move(stage)), here_(stage_->connect()) {
     here_.upkeep->migrate();
     const std::vector<BoxDeclaration> boxes{{"orders", {.partitions = 2}},
                                             {"mail", {.partitions = 1}}};
@@ -271,18 +271,22 @@ std::string Player::read(Step::Kind kind, Dice& dice) {
                              {request.partition, "B", 0}};
     }
     if (row != nullptr) request.after = row->sequence;
-    const ReadPage page = who.roles.store->read(request);
-    remember(page);
-    if (kind == Step::Kind::increment) {
-        who.position = page.position;
+    const bool is_increment = kind == Step::Kind::increment;
+    std::string text = who.state.name + ": ";
+    for (;;) {
+        const ReadPage page = who.roles.store->read(request);
+        remember(page);
+        text += told_.tell(page, is_increment);
+        if (!is_increment) return text;
+        request.position = who.position = page.position;
         who.commands = page.commands;
+        if (!page.more || pages_ == Pages::one_by_one) return text;
     }
-    return who.state.name + ": " + told_.tell(page, kind == Step::Kind::increment);
 }
 
 std::string Player::advance(Dice& dice) {
     const Duration by = dice.pick(std::array<Duration, 5>{1us, 1s, 5s, 10s, 1h});
-    stage_->clock.advance(by);
+    stage_->advance(by);
     return std::to_string(by.count()) + "us";
 }
 

@@ -30,6 +30,7 @@ public:
     virtual ~Stage() = default;
     virtual Roles connect() = 0;
     virtual void append_inside(void* native, const Append& item) = 0;
+    virtual void advance(Duration by) { clock.advance(by); }
 
     ManualClock clock{};
 };
@@ -76,7 +77,11 @@ std::ostream& operator<<(std::ostream& out, const Step& step);
 /// so far, so two stores that answer the same are asked the same.
 class Player {
 public:
-    explicit Player(std::unique_ptr<Stage> stage);
+    /// How an increment of many pages is read. What comes meanwhile is part of its later pages in a
+    /// store whose position is a sequence, and of the next one where it is a snapshot.
+    enum class Pages : std::uint8_t { one_by_one, to_the_end };
+
+    explicit Player(std::unique_ptr<Stage> stage, Pages pages = Pages::one_by_one);
 
     /// The step and its answer.
     std::string play(const Step& step);
@@ -128,6 +133,7 @@ private:
     const Entry* known_row(Dice& dice);
     void remember(const ReadPage& page);
 
+    const Pages pages_;
     std::unique_ptr<Stage> stage_;
     Roles here_;
     std::array<Host, 2> hosts_{};

@@ -103,8 +103,14 @@ void Database::connect() {
 }
 
 bool Database::is_usable() {
-    if (PQstatus(connection_) != CONNECTION_OK) return false;
-    PQconsumeInput(connection_);
+    // The server's last words come before its end does.
+    constexpr int kLooks = 4;
+    for (int look = 0; look < kLooks && PQstatus(connection_) == CONNECTION_OK; ++look) {
+        pollfd socket{PQsocket(connection_), POLLIN, 0};
+        if (::poll(&socket, 1, 0) <= 0) break;
+        PQconsumeInput(connection_);
+        PQisBusy(connection_);
+    }
     return PQstatus(connection_) == CONNECTION_OK &&
            PQtransactionStatus(connection_) == PQTRANS_IDLE;
 }

@@ -1,0 +1,147 @@
+#include <csignal>
+#include <future>
+
+#include "pool.hpp"
+#include "postgres/fixture.hpp"
+#include "support/slot_vectors.hpp"
+
+namespace waybill::test {
+namespace {
+
+using Status = AppendResult::Status;
+
+TEST_F(Postgres, ADuplicateOfATransactionInFlightWaitsForItAndNamesIt) {
+    auto db = stranger();
+    postgres::Transaction first{*db};
+    append_on(*db, order(1, "k"));
+
+    auto second = std::async(std::launch::async, [&] { return append({order(2, "k")}); });
+    wait_for_a_waiter();
+    first.commit();
+
+    const AppendResult result = second.get().at(0);
+    EXPECT_EQ(result.status, Status::duplicate);
+    EXPECT_EQ(result.id, order(1).message->id);
+}
+
+TEST_F(Postgres, ADoubleOfATransactionThatIsRolledBackIsFresh) {
+    auto db = stranger();
+    auto first = std::make_unique<postgres::Transaction>(*db);
+    append_on(*db, order(1, "k"));
+
+    auto second = std::async(std::launch::async, [&] { return append({order(2, "k")}); });
+    wait_for_a_waiter();
+    first.reset();
+
+    EXPECT_EQ(second.get().at(0).status, Status::fresh);
+}
+
+/// Nobody remembers its key, so the answer can only come from the message itself.
+TEST_F(Postgres, AnIdThatIsAppendedTwiceAtOnceIsThereOnce) {
+    auto db = stranger();
+    postgres::Transaction first{*db};
+    append_on(*db, order(1));
+
+    auto second = std::async(std::launch::async, [&] { return append({order(1)}); });
+    wait_for_a_waiter();
+    first.commit();
+
+    EXPECT_EQ(second.get().at(0).status, Status::duplicate);
+    EXPECT_EQ(store_->count({}), 1U);
+}
+
+TEST_F(Postgres, BatchesWithTheSameKeysInAnyOrderDoNotWaitForEachOther) {
+    std::vector<std::future<void>> writers;
+    for (int writer = 0; writer < 4; ++writer) {
+        writers.push_back(std::async(std::launch::async, [&, writer] {
+            auto store = schema_.connect();
+            for (int round = 0; round < 20; ++round) {
+                std::vector<Append> batch;
+                for (int key = 0; key < 5; ++key) {
+                    const int turned = writer % 2 == 0 ? key : 4 - key;
+                    batch.push_back(order(writer * 50 + key, "k" + std::to_string(turned)));
+                }
+                store->append(batch);
+            }
+        }));
+    }
+
+    for (auto& writer : writers) EXPECT_NO_THROW(writer.get());
+    EXPECT_EQ(store_->count({}), 5U);
+}
+
+TEST_F(Postgres, AnAppendThatWaitsLongerThanItsDeadlineIsNotApplied) {
+    auto db = stranger();
+    postgres::Transaction first{*db};
+    append_on(*db, order(1, "k"));
+    postgres::Options impatient = schema_.options();
+    impatient.deadline = 500ms;
+    auto store = postgres::open(PostgresServer::instance().conninfo(), impatient);
+    const std::vector batch{order(3), order(2, "k")};
+
+    EXPECT_EQ(reaction_of([&] { store->append(batch); }), Reaction::retry);
+    first.commit();
+
+    EXPECT_EQ(store_->count({}), 1U);
+}
+
+TEST_F(Postgres, AWriteWhoseAnswerNeverComesMayHaveBeenApplied) {
+    postgres::Options impatient = schema_.options();
+    impatient.deadline = 2s;
+    auto store = postgres::open(PostgresServer::instance().conninfo(), impatient);
+    const std::vector batch{order(1)};
+    store->append(batch);
+    // The backend stops, and with it the server's own deadline.
+    auto db = stranger();
+    postgres::Rows rows = db->script(
+        "select pid::text from pg_stat_activity where query like '%append(%' "
+        "and state = 'idle' and pid <> pg_backend_pid() order by state_change desc limit 1",
+        "test");
+    ASSERT_TRUE(rows.next());
+    const pid_t backend = std::stoi(rows.string(0));
+    ::kill(backend, SIGSTOP);
+    const std::vector next{order(2)};
+
+    EXPECT_EQ(reaction_of([&] { store->append(next); }), Reaction::find_out);
+    ::kill(backend, SIGCONT);
+
+    EXPECT_EQ(store->append(std::vector{order(3)})[0].status, Status::fresh);
+}
+
+TEST_F(Postgres, AStoreThatIsGoneIsTriedAgain) {
+    auto store = postgres::open("host=/nowhere dbname=none", schema_.options());
+
+    EXPECT_EQ(reaction_of([&] { store->append(std::vector{order(1)}); }), Reaction::back_off);
+}
+
+TEST_F(Postgres, ConnectionsThatTheServerEndedWhileIdleAreReplacedUnseen) {
+    append({order(1)});
+    schema_.run("select pg_terminate_backend(pid, 10000) from pg_stat_activity "
+                "where pid <> pg_backend_pid() and backend_type = 'client backend'");
+
+    EXPECT_EQ(append({order(2)})[0].status, Status::fresh);
+}
+
+TEST_F(Postgres, ATextThatTheDatabaseCannotHoldIsBadData) {
+    Message message = *order(1).message;
+    message.source = std::string{"a\0b", 3};
+    Append item = order(1);
+    item.message = std::make_shared<const Message>(message);
+
+    EXPECT_EQ(reaction_of([&] { append({item}); }), Reaction::bad_data);
+}
+
+TEST_F(Postgres, ASlotIsTheSameInSqlAndHere) {
+    auto db = stranger();
+    for (const auto& [lane, slot] : lane_slots) {
+        std::string quoted;
+        for (const char letter : std::string{lane}) quoted += letter == '\'' ? "''" : std::string{letter};
+        postgres::Rows rows = db->script(
+            db->in_schema("select waybill.slot(convert_to('" + quoted + "', 'UTF8'))"), "test");
+        ASSERT_TRUE(rows.next());
+        EXPECT_EQ(rows.string(0), std::to_string(slot)) << lane;
+    }
+}
+
+}  // namespace
+}  // namespace waybill::test

@@ -1,0 +1,120 @@
+#include "postgres/fixture.hpp"
+
+/// A sequence is drawn before its transaction commits. Nothing that commits is skipped for that.
+namespace waybill::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST_F(Postgres, AMessageWhoseTransactionCommitsLateIsNotSkipped) {
+    const Taken taken = own(*store_);
+    Position position = increment(taken, "").position;
+    auto db = stranger();
+    postgres::Transaction late{*db};
+    append_on(*db, order(1));
+    append({order(2)});
+
+    const ReadPage before = increment(taken, position);
+    const ReadPage nothing = increment(taken, before.position);
+    late.commit();
+    const ReadPage after = increment(taken, nothing.position);
+
+    EXPECT_THAT(bodies(before), ElementsAre("order 2"));
+    EXPECT_THAT(bodies(nothing), IsEmpty());
+    EXPECT_THAT(bodies(after), ElementsAre("order 1"));
+    EXPECT_THAT(bodies(increment(taken, after.position)), IsEmpty());
+}
+
+TEST_F(Postgres, AMessageThatCommitsBetweenTwoPagesIsNotSkipped) {
+    const Taken taken = own(*store_);
+    const Position start = increment(taken, "").position;
+    auto db = stranger();
+    postgres::Transaction late{*db};
+    append_on(*db, order(1));
+    append({order(2), order(3), order(4)});
+
+    const ReadPage first = increment(taken, start, 2);
+    late.commit();
+    const ReadPage second = increment(taken, first.position, 2);
+    const ReadPage third = increment(taken, second.position, 2);
+
+    EXPECT_THAT(bodies(first), ElementsAre("order 2", "order 3"));
+    EXPECT_TRUE(first.more);
+    EXPECT_THAT(bodies(second), ElementsAre("order 4"));
+    EXPECT_THAT(bodies(third), ElementsAre("order 1"));
+}
+
+TEST_F(Postgres, AMessageOfASavepointIsReadWithItsTransaction) {
+    const Taken taken = own(*store_);
+    const Position start = increment(taken, "").position;
+    auto db = stranger();
+    {
+        postgres::Transaction transaction{*db};
+        append_on(*db, order(1));
+        db->script("savepoint a", "test");
+        append_on(*db, order(2));
+        db->script("release a; savepoint b", "test");
+        append_on(*db, order(3));
+        db->script("rollback to b", "test");
+        transaction.commit();
+    }
+
+    EXPECT_THAT(bodies(increment(taken, start)), ElementsAre("order 1", "order 2"));
+}
+
+TEST_F(Postgres, ATransactionThatIsRolledBackLeavesNothing) {
+    const Taken taken = own(*store_);
+    const Position start = increment(taken, "").position;
+    auto db = stranger();
+    {
+        const postgres::Transaction transaction{*db};
+        append_on(*db, order(1, "k"));
+    }
+
+    EXPECT_THAT(bodies(increment(taken, start)), IsEmpty());
+    EXPECT_EQ(append({order(2, "k")})[0].status, AppendResult::Status::fresh);
+}
+
+/// A dump that is restored elsewhere keeps stamps of transactions that are yet to come there.
+TEST_F(Postgres, RowsStampedInTheFutureAreFoundByAScanAndNotByEveryIncrement) {
+    append({order(1)});
+    schema_.run("update waybill.open set xact = '9000000000000'");
+    const Taken taken = own(*store_);
+    const Position start = increment(taken, "").position;
+
+    const ReadPage page = increment(taken, start);
+
+    EXPECT_THAT(bodies(page), IsEmpty());
+    EXPECT_THAT(bodies(scan(taken)), ElementsAre("order 1"));
+}
+
+TEST_F(Postgres, APositionThatTheDatabaseHasNotReachedYetMeansToReadAnew) {
+    const Taken taken = own(*store_);
+
+    EXPECT_TRUE(increment(taken, "9000000000000:9000000000000:").reconnected);
+    EXPECT_FALSE(increment(taken, increment(taken, "").position).reconnected);
+}
+
+TEST_F(Postgres, AReaderWhoseConnectionWasLostSaysSo) {
+    const Taken taken = own(*store_);
+    const Position start = increment(taken, "").position;
+    append({order(1)});
+    schema_.run("select pg_terminate_backend(pid) from pg_stat_activity "
+                "where pid <> pg_backend_pid() and backend_type = 'client backend'");
+
+    ReadPage page;
+    try {
+        page = increment(taken, start);
+    } catch (const StoreError& error) {
+        EXPECT_EQ(error.reaction(), Reaction::reconnect);
+        page = increment(taken, start);
+    }
+
+    EXPECT_TRUE(page.reconnected);
+    EXPECT_THAT(bodies(page), ElementsAre("order 1"));
+    EXPECT_FALSE(increment(taken, page.position).reconnected);
+}
+
+}  // namespace
+}  // namespace waybill::test
