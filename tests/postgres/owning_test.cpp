@@ -66,7 +66,7 @@ TEST_F(Postgres, AnotherTimelineIsAnotherGeneration) {
     const Taken taken = own(*store_);
     append({order(1)});
     const Entry row = scan(taken).entries.at(0);
-    schema_.run("create or replace function waybill.generation() returns text "
+    schema_.change("create or replace function waybill.generation() returns text "
                 "language sql stable as $$ select 'promoted' $$");
 
     EXPECT_THAT(store_->settle(finish(taken, row)).lost, ElementsAre(taken.partition));

@@ -40,13 +40,13 @@ TEST_F(Postgres, ASchemaIsMigratedUpToAVersionAndThenFurther) {
 }
 
 TEST_F(Postgres, AMigrationWithAnotherTextIsRefused) {
-    schema_.run("update waybill.migration set checksum = 'x' where number = 1");
+    schema_.change("update waybill.migration set checksum = 'x' where number = 1");
 
     EXPECT_EQ(reaction_of([&] { store_->migrate(); }), Reaction::give_up);
 }
 
 TEST_F(Postgres, ANewerSchemaIsLeftAlone) {
-    schema_.run("insert into waybill.migration (number, name, checksum) values (1000, 'later', 'x')");
+    schema_.change("insert into waybill.migration (number, name, checksum) values (1000, 'later', 'x')");
 
     EXPECT_NO_THROW(store_->migrate());
     EXPECT_EQ(store_->schema().version, 1000U);

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "calls.hpp"
+#include "listener.hpp"
 #include "migrate.hpp"
 #include "pool.hpp"
 #include "settings.hpp"
@@ -25,7 +27,9 @@ public:
           channel_(address(conninfo, options, Role::hot, options.deadline), 1),
           people_(address(conninfo, options, Role::people, options.people_deadline), 1),
           handlers_(address(conninfo, options, Role::handler, options.people_deadline),
-                    options.inline_connections) {}
+                    options.inline_connections),
+          listener_(address(conninfo, options, Role::people, options.deadline),
+                    options.wake_ups) {}
     PostgresConnection(const PostgresConnection&) = delete;
     PostgresConnection& operator=(const PostgresConnection&) = delete;
 
@@ -38,7 +42,13 @@ public:
     }
     std::vector<AppendResult> append(std::span<const Append> batch) override {
         if (batch.empty()) return {};
-        return appends_.use([&](Database& db) { return postgres::append({db, boxes_}, batch); });
+        auto results =
+            appends_.use([&](Database& db) { return postgres::append({db, boxes_}, batch); });
+        using enum AppendResult::Status;
+        if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) {
+            listener_.announce();
+        }
+        return results;
     }
     void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) override {
         people_.transact([&](Database& db) {
@@ -69,7 +79,7 @@ public:
     SettleReply settle(const SettleBatch& batch) override {
         return channel_.use([&](Database& db) { return postgres::settle({db, boxes_}, batch); });
     }
-    void on_wake(std::function<void()> wake) override { wake_ = std::move(wake); }
+    void on_wake(std::function<void()> wake) override { listener_.on_wake(std::move(wake)); }
 
     // Catalogue
     Page<MessageSummary> browse(const Filter& filter, const std::string& cursor,
@@ -91,15 +101,20 @@ public:
         return people_.use([&](Database& db) { return postgres::count(db, filter); });
     }
     std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) override {
-        return people_.transact(
+        auto results = people_.transact(
             [&](Database& db) { return postgres::requeue(db, deliveries); });
+        wake_all();
+        return results;
     }
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override {
         return people_.transact(
             [&](Database& db) { return postgres::discard(db, deliveries); });
     }
     std::uint64_t command(const Command& command) override {
-        return people_.transact([&](Database& db) { return postgres::command(db, command); });
+        const std::uint64_t id =
+            people_.transact([&](Database& db) { return postgres::command(db, command); });
+        if (id != 0) wake_all();
+        return id;
     }
     std::optional<CommandResult> command_result(std::uint64_t id) override {
         return people_.use([&](Database& db) { return postgres::command_result(db, id); });
@@ -122,7 +137,12 @@ public:
             [&](Database& db) { return postgres::sweep({db, boxes_}, boxes, rows_max); });
     }
     StoreHealth health() override {
-        return people_.use([&](Database& db) { return postgres::health(db); });
+        StoreHealth health = people_.use([&](Database& db) { return postgres::health(db); });
+        // Work goes on by looking now and then.
+        if (const std::string trouble = listener_.trouble(); !trouble.empty()) {
+            health.text += "; no wake-ups: " + trouble;
+        }
+        return health;
     }
     Problems check_settings() override {
         return people_.use([&](Database& db) { return postgres::check_settings(db); });
@@ -131,8 +151,10 @@ public:
     // InlineStore
     InlineResult run_inline(const InlineRequest& request,
                             const std::function<Outcome(void* native)>& body) override {
-        return handlers_.use(
+        InlineResult result = handlers_.use(
             [&](Database& db) { return postgres::run_inline(db, request, body); });
+        if (result.record == InlineResult::Record::recorded) wake_all();
+        return result;
     }
 
     // Notebook
@@ -155,9 +177,13 @@ public:
     }
 
 private:
+    void wake_all() {
+        listener_.wake();
+        listener_.announce();
+    }
+
     const Options options_;
     Boxes boxes_{};
-    std::function<void()> wake_{};
     Pool appends_;
     /// Nothing may hold up a heartbeat.
     Pool beats_;
@@ -166,6 +192,8 @@ private:
     std::atomic<std::uint64_t> opened_at_last_read_ = 0;
     Pool people_;
     Pool handlers_;
+    /// Last, so that its thread ends first.
+    Listener listener_;
 };
 
 }  // namespace

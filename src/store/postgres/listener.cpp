@@ -1,0 +1,149 @@
+#include "listener.hpp"
+
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/runtime/thread_name.hpp"
+#include "waybill/store.hpp"
+#include "waybill/system.hpp"
+
+namespace waybill::postgres {
+namespace {
+
+constexpr Duration kNotifyPause = std::chrono::milliseconds{5};
+/// While the server cannot be reached.
+constexpr int kRetryMs = 1'000;
+/// Between two looks at a connection that says nothing: one that is half open ends by its keep-alives.
+constexpr int kQuietMs = 5'000;
+
+void poke(int handle) {
+    const std::uint64_t one = 1;
+    // It can only fail when it is full of pokes.
+    [[maybe_unused]] const auto written = ::write(handle, &one, sizeof one);
+}
+
+}  // namespace
+
+Listener::Listener(Address address, bool is_wanted)
+    : address_(std::move(address)),
+      is_wanted_(is_wanted),
+      poke_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Listener::~Listener() {
+    is_stopping_ = true;
+    poke(poke_);
+    // Taken out first: the thread that ends may be waking somebody, and needs the mutex for that.
+    std::thread thread;
+    {
+        const std::lock_guard lock{mutex_};
+        thread.swap(thread_);
+    }
+    if (thread.joinable()) thread.join();
+    ::close(poke_);
+}
+
+void Listener::start() {
+    const std::lock_guard lock{mutex_};
+    if (!is_wanted_ || thread_.joinable()) return;
+    thread_ = std::thread{[this] {
+        runtime::name_this_thread("waybill listen");
+        run();
+    }};
+}
+
+void Listener::on_wake(std::function<void()> wake) {
+    bool listens = false;
+    {
+        const std::lock_guard lock{mutex_};
+        wake_ = std::move(wake);
+        listens = static_cast<bool>(wake_);
+    }
+    if (listens) start();
+}
+
+void Listener::announce() {
+    if (has_news_.exchange(true)) return;
+    start();
+    poke(poke_);
+}
+
+void Listener::wake() {
+    const std::lock_guard lock{mutex_};
+    if (wake_) wake_();
+}
+
+std::string Listener::trouble() const {
+    const std::lock_guard lock{mutex_};
+    return trouble_;
+}
+
+void Listener::run() {
+    bool is_first = true;
+    do {
+        try {
+            Database db{address_};
+            db.script("listen \"" + address_.schema + "\"", "listen", Effect::none);
+            {
+                const std::lock_guard lock{mutex_};
+                trouble_.clear();
+            }
+            if (!std::exchange(is_first, false)) wake();
+            serve(db);
+        } catch (const StoreError& error) {
+            {
+                const std::lock_guard lock{mutex_};
+                trouble_ = error.what();
+            }
+            sleep(-1, kRetryMs);
+        }
+    } while (!is_stopping_);
+}
+
+void Listener::serve(Database& db) {
+    LocalTime next_notify = system_clock().now();
+    // The last news is still told.
+    while (!is_stopping_ || has_news_) {
+        int patience_ms = kQuietMs;
+        if (has_news_) {
+            const Duration left = next_notify - system_clock().now();
+            if (left <= Duration{} || is_stopping_) {
+                // Before it is sent: what comes meanwhile is told by the next one.
+                has_news_ = false;
+                db.script("notify \"" + address_.schema + "\"", "notify", Effect::none);
+                next_notify = system_clock().now() + kNotifyPause;
+            } else {
+                patience_ms = static_cast<int>(
+                    std::chrono::ceil<std::chrono::milliseconds>(left).count());
+            }
+        }
+        hear(db);
+        if (has_news_ && system_clock().now() >= next_notify) continue;
+        sleep(PQsocket(db.handle()), patience_ms);
+    }
+}
+
+void Listener::hear(Database& db) {
+    if (!db.is_usable()) {
+        throw StoreError{Reaction::reconnect, "the connection for wake-ups was lost"};
+    }
+    PQconsumeInput(db.handle());
+    bool is_news = false;
+    while (PGnotify* const told = PQnotifies(db.handle())) {
+        // What was committed here was handed over here.
+        is_news = is_news || told->be_pid != PQbackendPID(db.handle());
+        PQfreemem(told);
+    }
+    if (is_news) wake();
+}
+
+void Listener::sleep(int socket, int patience_ms) {
+    pollfd both[2] = {{poke_, POLLIN, 0}, {socket, POLLIN, 0}};
+    ::poll(both, socket < 0 ? 1 : 2, patience_ms);
+    std::uint64_t pokes = 0;
+    [[maybe_unused]] const auto read = ::read(poke_, &pokes, sizeof pokes);
+}
+
+}  // namespace waybill::postgres

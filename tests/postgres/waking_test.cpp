@@ -1,0 +1,92 @@
+#include <condition_variable>
+#include <mutex>
+
+#include "postgres/fixture.hpp"
+
+namespace waybill::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// How often somebody was woken.
+class Bell {
+public:
+    std::function<void()> ring() {
+        return [this] {
+            const std::lock_guard lock{mutex_};
+            ++rings_;
+            changed_.notify_all();
+        };
+    }
+    int rings() {
+        const std::lock_guard lock{mutex_};
+        return rings_;
+    }
+    bool wait_beyond(int rings) {
+        std::unique_lock lock{mutex_};
+        return changed_.wait_for(lock, 60s, [&] { return rings_ > rings; });
+    }
+
+private:
+    std::mutex mutex_{};  ///< guards rings_
+    std::condition_variable changed_{};
+    int rings_ = 0;
+};
+
+class PostgresWaking : public Postgres {
+protected:
+    /// Until so many listen, and have heard what there was.
+    void wait_for_listeners(int count) {
+        auto db = stranger();
+        const std::string listening = "select from pg_stat_activity where state = 'idle' and "
+                                      "query = 'listen \"" + schema_.name() + "\"'";
+        while (db->script(listening, "wait").count() < count) std::this_thread::yield();
+    }
+
+    std::unique_ptr<postgres::PostgresStore> loud_ = schema_.connect(true);
+};
+
+TEST_F(PostgresWaking, WhatOneInstanceAppendsWakesTheOthers) {
+    Bell bell;
+    auto other = schema_.connect(true);
+    other->on_wake(bell.ring());
+    wait_for_listeners(1);
+    const int before = bell.rings();
+
+    loud_->append(std::vector{order(1)});
+
+    EXPECT_TRUE(bell.wait_beyond(before));
+}
+
+TEST_F(PostgresWaking, ARequeueWakesEveryoneAndOnesOwnAppendDoesNot) {
+    Bell bell;
+    loud_->on_wake(bell.ring());
+    wait_for_listeners(1);
+    const int before = bell.rings();
+
+    loud_->append(std::vector{order(1)});
+    const DeliveryRef none{order(1).message->id, "billing"};
+    loud_->requeue({&none, 1});
+
+    EXPECT_TRUE(bell.wait_beyond(before));
+    EXPECT_EQ(bell.rings(), before + 1);
+}
+
+TEST_F(PostgresWaking, AListenerWhoseConnectionWasLostListensAgainAndLooks) {
+    Bell bell;
+    loud_->on_wake(bell.ring());
+    wait_for_listeners(1);
+    const int before = bell.rings();
+    schema_.run("select pg_terminate_backend(pid) from pg_stat_activity "
+                "where query like 'listen%' and pid <> pg_backend_pid()");
+
+    EXPECT_TRUE(bell.wait_beyond(before)) << "something may have been missed";
+    EXPECT_THAT(loud_->health().text, Not(HasSubstr("no wake-ups")));
+    const int after = bell.rings();
+    schema_.connect(true)->append(std::vector{order(1)});
+    EXPECT_TRUE(bell.wait_beyond(after));
+}
+
+}  // namespace
+}  // namespace waybill::test
