@@ -40,7 +40,8 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
     return out << to_string(step.kind) << ' ' << step.seed;
 }
 
-Player::Player(std::unique_ptr<Stage> stage, Pages pages) : pages_(pages), stage_(std::move(stage)), here_(stage_->connect()) {
+Player::Player(std::unique_ptr<Stage> stage, Pages pages)
+    : pages_(pages), stage_(std::move(stage)), here_(stage_->connect()) {
     here_.upkeep->migrate();
     const std::vector<BoxDeclaration> boxes{{"orders", {.partitions = 2}},
                                             {"mail", {.partitions = 1}}};

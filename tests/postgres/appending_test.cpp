@@ -1,8 +1,9 @@
 #include <csignal>
-#include <future>
 
 #include "pool.hpp"
 #include "postgres/fixture.hpp"
+#include "support/later.hpp"
+#include "support/run_together.hpp"
 #include "support/slot_vectors.hpp"
 
 namespace waybill::test {
@@ -15,7 +16,7 @@ TEST_F(Postgres, ADuplicateOfATransactionInFlightWaitsForItAndNamesIt) {
     postgres::Transaction first{*db};
     append_on(*db, order(1, "k"));
 
-    auto second = std::async(std::launch::async, [&] { return append({order(2, "k")}); });
+    auto second = later_answer([&] { return append({order(2, "k")}); });
     wait_for_a_waiter();
     first.commit();
 
@@ -29,7 +30,7 @@ TEST_F(Postgres, ADoubleOfATransactionThatIsRolledBackIsFresh) {
     auto first = std::make_unique<postgres::Transaction>(*db);
     append_on(*db, order(1, "k"));
 
-    auto second = std::async(std::launch::async, [&] { return append({order(2, "k")}); });
+    auto second = later_answer([&] { return append({order(2, "k")}); });
     wait_for_a_waiter();
     first.reset();
 
@@ -42,7 +43,7 @@ TEST_F(Postgres, AnIdThatIsAppendedTwiceAtOnceIsThereOnce) {
     postgres::Transaction first{*db};
     append_on(*db, order(1));
 
-    auto second = std::async(std::launch::async, [&] { return append({order(1)}); });
+    auto second = later_answer([&] { return append({order(1)}); });
     wait_for_a_waiter();
     first.commit();
 
@@ -51,22 +52,18 @@ TEST_F(Postgres, AnIdThatIsAppendedTwiceAtOnceIsThereOnce) {
 }
 
 TEST_F(Postgres, BatchesWithTheSameKeysInAnyOrderDoNotWaitForEachOther) {
-    std::vector<std::future<void>> writers;
-    for (int writer = 0; writer < 4; ++writer) {
-        writers.push_back(std::async(std::launch::async, [&, writer] {
-            auto store = schema_.connect();
-            for (int round = 0; round < 20; ++round) {
-                std::vector<Append> batch;
-                for (int key = 0; key < 5; ++key) {
-                    const int turned = writer % 2 == 0 ? key : 4 - key;
-                    batch.push_back(order(writer * 50 + key, "k" + std::to_string(turned)));
-                }
-                store->append(batch);
+    EXPECT_NO_THROW(run_together(4, [&](int writer) {
+        auto store = schema_.connect();
+        for (int round = 0; round < 20; ++round) {
+            std::vector<Append> batch;
+            for (int key = 0; key < 5; ++key) {
+                const int turned = writer % 2 == 0 ? key : 4 - key;
+                batch.push_back(order(writer * 50 + key, "k" + std::to_string(turned)));
             }
-        }));
-    }
+            store->append(batch);
+        }
+    }));
 
-    for (auto& writer : writers) EXPECT_NO_THROW(writer.get());
     EXPECT_EQ(store_->count({}), 5U);
 }
 
@@ -116,8 +113,9 @@ TEST_F(Postgres, AStoreThatIsGoneIsTriedAgain) {
 
 TEST_F(Postgres, ConnectionsThatTheServerEndedWhileIdleAreReplacedUnseen) {
     append({order(1)});
-    schema_.run("select pg_terminate_backend(pid, 10000) from pg_stat_activity "
-                "where pid <> pg_backend_pid() and backend_type = 'client backend'");
+    schema_.run(
+        "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
+        "where pid <> pg_backend_pid() and backend_type = 'client backend'");
 
     EXPECT_EQ(append({order(2)})[0].status, Status::fresh);
 }
@@ -135,7 +133,8 @@ TEST_F(Postgres, ASlotIsTheSameInSqlAndHere) {
     auto db = stranger();
     for (const auto& [lane, slot] : lane_slots) {
         std::string quoted;
-        for (const char letter : std::string{lane}) quoted += letter == '\'' ? "''" : std::string{letter};
+        for (const char letter : std::string{lane})
+            quoted += letter == '\'' ? "''" : std::string{letter};
         postgres::Rows rows = db->script(
             db->in_schema("select waybill.slot(convert_to('" + quoted + "', 'UTF8'))"), "test");
         ASSERT_TRUE(rows.next());

@@ -59,7 +59,8 @@ protected:
         for (const Entry& entry : page.entries) all.push_back(entry.message->body);
         return all;
     }
-    ReadPage increment(const Taken& taken, const Position& position, std::uint32_t rows_max = 1000) {
+    ReadPage increment(const Taken& taken, const Position& position,
+                       std::uint32_t rows_max = 1000) {
         return store_->read(
             {.partitions = {taken.partition}, .position = position, .rows_max = rows_max});
     }

@@ -1,6 +1,5 @@
-#include <future>
-
 #include "postgres/fixture.hpp"
+#include "support/later.hpp"
 
 namespace waybill::test {
 namespace {
@@ -16,7 +15,7 @@ TEST_F(Postgres, ASettlementThatWaitedForATakeoverAppliesNothing) {
     postgres::Transaction takeover{*db};
     db->script(db->in_schema("update waybill.partition set epoch = epoch + 1"), "test");
 
-    auto reply = std::async(std::launch::async, [&] { return store_->settle(finish(taken, row)); });
+    auto reply = later_answer([&] { return store_->settle(finish(taken, row)); });
     wait_for_a_waiter();
     takeover.commit();
 
@@ -32,7 +31,7 @@ TEST_F(Postgres, ASettlementThatWaitedForATakeoverThatFailedIsApplied) {
     auto takeover = std::make_unique<postgres::Transaction>(*db);
     db->script(db->in_schema("update waybill.partition set epoch = epoch + 1"), "test");
 
-    auto reply = std::async(std::launch::async, [&] { return store_->settle(finish(taken, row)); });
+    auto reply = later_answer([&] { return store_->settle(finish(taken, row)); });
     wait_for_a_waiter();
     takeover.reset();
 
@@ -66,8 +65,9 @@ TEST_F(Postgres, AnotherTimelineIsAnotherGeneration) {
     const Taken taken = own(*store_);
     append({order(1)});
     const Entry row = scan(taken).entries.at(0);
-    schema_.change("create or replace function waybill.generation() returns text "
-                "language sql stable as $$ select 'promoted' $$");
+    schema_.change(
+        "create or replace function waybill.generation() returns text "
+        "language sql stable as $$ select 'promoted' $$");
 
     EXPECT_THAT(store_->settle(finish(taken, row)).lost, ElementsAre(taken.partition));
     EXPECT_EQ(increment(taken, "").generation, "promoted");

@@ -100,8 +100,9 @@ TEST_F(Postgres, AReaderWhoseConnectionWasLostSaysSo) {
     const Taken taken = own(*store_);
     const Position start = increment(taken, "").position;
     append({order(1)});
-    schema_.run("select pg_terminate_backend(pid) from pg_stat_activity "
-                "where pid <> pg_backend_pid() and backend_type = 'client backend'");
+    schema_.run(
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where pid <> pg_backend_pid() and backend_type = 'client backend'");
 
     ReadPage page;
     try {

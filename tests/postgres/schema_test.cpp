@@ -1,7 +1,6 @@
-#include <future>
-
 #include "migrate.hpp"
 #include "postgres/fixture.hpp"
+#include "support/run_together.hpp"
 
 namespace waybill::test {
 namespace {
@@ -12,14 +11,10 @@ using testing::IsEmpty;
 TEST_F(Postgres, ManyHostsThatMigrateAtOnceDoItOnce) {
     postgres::Options fresh = schema_.options();
     fresh.schema += "_many";
-    std::vector<std::future<void>> hosts;
-    for (int i = 0; i < 4; ++i) {
-        hosts.push_back(std::async(std::launch::async, [&] {
-            postgres::open(PostgresServer::instance().conninfo(), fresh)->migrate();
-        }));
-    }
 
-    for (auto& host : hosts) EXPECT_NO_THROW(host.get());
+    EXPECT_NO_THROW(run_together(
+        4, [&](int) { postgres::open(PostgresServer::instance().conninfo(), fresh)->migrate(); }));
+
     const auto store = postgres::open(PostgresServer::instance().conninfo(), fresh);
     EXPECT_THAT(store->schema().missing, IsEmpty());
     EXPECT_EQ(store->schema().version, store->schema().newest);
@@ -46,7 +41,8 @@ TEST_F(Postgres, AMigrationWithAnotherTextIsRefused) {
 }
 
 TEST_F(Postgres, ANewerSchemaIsLeftAlone) {
-    schema_.change("insert into waybill.migration (number, name, checksum) values (1000, 'later', 'x')");
+    schema_.change(
+        "insert into waybill.migration (number, name, checksum) values (1000, 'later', 'x')");
 
     EXPECT_NO_THROW(store_->migrate());
     EXPECT_EQ(store_->schema().version, 1000U);
@@ -85,8 +81,8 @@ TEST_F(Postgres, AReservedWordMayBeASchema) {
 }
 
 TEST_F(Postgres, ADatabaseThatForgetsCommitsIsRefused) {
-    const std::string weak = PostgresServer::instance().conninfo() +
-                             " options='-c synchronous_commit=off'";
+    const std::string weak =
+        PostgresServer::instance().conninfo() + " options='-c synchronous_commit=off'";
     EXPECT_THAT(postgres::open(weak, schema_.options())->check_settings(), IsEmpty())
         << "our sessions wait for the disk whatever the default is";
 }

@@ -39,8 +39,10 @@ protected:
     /// Until so many listen, and have heard what there was.
     void wait_for_listeners(int count) {
         auto db = stranger();
-        const std::string listening = "select from pg_stat_activity where state = 'idle' and "
-                                      "query = 'listen \"" + schema_.name() + "\"'";
+        const std::string listening =
+            "select from pg_stat_activity where state = 'idle' and "
+            "query = 'listen \"" +
+            schema_.name() + "\"'";
         while (db->script(listening, "wait").count() < count) std::this_thread::yield();
     }
 
@@ -78,8 +80,9 @@ TEST_F(PostgresWaking, AListenerWhoseConnectionWasLostListensAgainAndLooks) {
     loud_->on_wake(bell.ring());
     wait_for_listeners(1);
     const int before = bell.rings();
-    schema_.run("select pg_terminate_backend(pid) from pg_stat_activity "
-                "where query like 'listen%' and pid <> pg_backend_pid()");
+    schema_.run(
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where query like 'listen%' and pid <> pg_backend_pid()");
 
     EXPECT_TRUE(bell.wait_beyond(before)) << "something may have been missed";
     EXPECT_THAT(loud_->health().text, Not(HasSubstr("no wake-ups")));

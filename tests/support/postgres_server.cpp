@@ -87,8 +87,8 @@ pid_t start(const std::vector<std::string>& words, const std::string& log, const
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(out, STDERR_FILENO);
-    if (::getuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setgid(who.group) != 0 ||
-                            ::setuid(who.user) != 0)) {
+    if (::getuid() == 0 &&
+        (::setgroups(0, nullptr) != 0 || ::setgid(who.group) != 0 || ::setuid(who.user) != 0)) {
         ::_exit(126);
     }
     // After the change of user, which would clear it. SIGQUIT is an immediate shutdown.
@@ -129,10 +129,27 @@ PostgresServer::PostgresServer() {
                "--locale=C.UTF-8", "--username=waybill", "--wal-segsize=4", "-D", data},
               log, who);
     if (ended(initdb) != 0) throw std::runtime_error("initdb failed: see " + log);
-    process_ = start({program("postgres"), "-D", data, "-k", folder_, "-c", "listen_addresses=",
-                      "-c", "shared_buffers=64MB", "-c", "max_connections=200", "-c",
-                      "max_wal_size=64MB", "-c", "min_wal_size=8MB", "-c", "wal_level=minimal",
-                      "-c", "max_wal_senders=0", "-c", "autovacuum_naptime=1min"},
+    process_ = start({program("postgres"),
+                      "-D",
+                      data,
+                      "-k",
+                      folder_,
+                      "-c",
+                      "listen_addresses=",
+                      "-c",
+                      "shared_buffers=64MB",
+                      "-c",
+                      "max_connections=200",
+                      "-c",
+                      "max_wal_size=64MB",
+                      "-c",
+                      "min_wal_size=8MB",
+                      "-c",
+                      "wal_level=minimal",
+                      "-c",
+                      "max_wal_senders=0",
+                      "-c",
+                      "autovacuum_naptime=1min"},
                      log, who);
     conninfo_ = "host=" + folder_ + " user=waybill dbname=postgres";
     const auto until = std::chrono::steady_clock::now() + 60s;

@@ -88,10 +88,10 @@ void append_round(Database& db, std::span<const Append> items,
                   std::span<const PartitionId> partitions, std::vector<AppendResult>& results) {
     Batch b;
     for (std::size_t i = 0; i < items.size(); ++i) b.add(items[i], partitions[i]);
-    Rows rows = db.write(sql::append, b.ids, b.partitions, b.occurred_at, b.not_before, b.types,
-                         b.sources, b.content_types, b.tenants, b.users, b.correlation_ids,
-                         b.lanes, b.dedup_keys, b.collapse_keys, b.attributes, b.bodies, b.scopes,
-                         b.windows, b.hashes);
+    Rows rows =
+        db.write(sql::append, b.ids, b.partitions, b.occurred_at, b.not_before, b.types, b.sources,
+                 b.content_types, b.tenants, b.users, b.correlation_ids, b.lanes, b.dedup_keys,
+                 b.collapse_keys, b.attributes, b.bodies, b.scopes, b.windows, b.hashes);
     for (std::size_t i = 0; rows.next(); ++i) {
         if (!rows.is_null(1)) {
             results.push_back({.id = items[i].message->id,

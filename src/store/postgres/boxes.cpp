@@ -48,9 +48,8 @@ const BoxRow& Boxes::box_of(Database& db, PartitionId partition) {
     if (const BoxRow* row = known()) return *row;
     load(db);
     if (const BoxRow* row = known()) return *row;
-    throw StoreError{Reaction::give_up,
-                     "postgres store: partition " + std::to_string(partition) +
-                         " has no box: somebody deleted rows; restore a backup"};
+    throw StoreError{Reaction::give_up, "postgres store: partition " + std::to_string(partition) +
+                                            " has no box: somebody deleted rows; restore a backup"};
 }
 
 }  // namespace waybill::postgres

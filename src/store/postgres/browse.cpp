@@ -73,11 +73,10 @@ Page<MessageSummary> browse(Session session, const Filter& filter, const std::st
     {
         Rows rows = session.db.read(
             sql::browse, number(cursor, kNewest), filter.since, filter.until, filter.box,
-            like(filter.type), like(filter.source), like(filter.tenant),
-            state_number(filter.state), filter.target, filter.reason, std::int64_t{limit} + 1);
+            like(filter.type), like(filter.source), like(filter.tenant), state_number(filter.state),
+            filter.target, filter.reason, std::int64_t{limit} + 1);
         while (rows.next()) {
-            lines.push_back(
-                {rows.integer(0), rows.number<Filter::State>(1), rows.time(2)});
+            lines.push_back({rows.integer(0), rows.number<Filter::State>(1), rows.time(2)});
         }
     }
     Page<MessageSummary> page;
@@ -103,10 +102,10 @@ Page<DeadLetterDetail> dead_letters(Session session, const Filter& filter,
     Page<DeadLetterDetail> page;
     constexpr int kNumber = 8;
     constexpr int kMessage = 9;
-    Rows rows = session.db.read(sql::letters_after, number(cursor, 0), filter.since, filter.until,
-                                filter.box, like(filter.type), like(filter.source),
-                                like(filter.tenant), filter.target, filter.reason,
-                                std::int64_t{limit} + 1);
+    Rows rows =
+        session.db.read(sql::letters_after, number(cursor, 0), filter.since, filter.until,
+                        filter.box, like(filter.type), like(filter.source), like(filter.tenant),
+                        filter.target, filter.reason, std::int64_t{limit} + 1);
     while (rows.next()) {
         if (page.items.size() >= limit) {
             page.next = page.items.back().cursor;

@@ -99,7 +99,8 @@ void Database::connect() {
     }
     PQsetnonblocking(connection_, 1);
     // Notices are for people at a terminal.
-    PQsetNoticeReceiver(connection_, [](void*, const PGresult*) {}, nullptr);
+    PQsetNoticeReceiver(
+        connection_, [](void*, const PGresult*) {}, nullptr);
 }
 
 bool Database::is_usable() {
@@ -206,8 +207,7 @@ void Database::wait(bool to_write, LocalTime until, std::string_view doing, Effe
         if (until != local_never) {
             const Duration left = until - system_clock().now();
             if (left <= Duration{}) {
-                lost(doing, effect,
-                     "no answer within " + detail::readable(address_.deadline));
+                lost(doing, effect, "no answer within " + detail::readable(address_.deadline));
             }
             const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
             patience_ms = static_cast<int>(std::min<std::int64_t>(ms, 60'000));

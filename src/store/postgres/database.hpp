@@ -36,10 +36,8 @@ public:
     std::string_view text(int column) const { return bytes(column); }
     std::string string(int column) const { return std::string{bytes(column)}; }
     template <class Number>
-    requires std::integral<Number> || std::is_enum_v<Number>
-    Number number(int column) const {
-        return static_cast<Number>(get_number(bytes(column)));
-    }
+    requires std::integral<Number> || std::is_enum_v<Number> Number number(int column)
+    const { return static_cast<Number>(get_number(bytes(column))); }
     std::int64_t integer(int column) const { return number<std::int64_t>(column); }
     bool flag(int column) const { return !is_null(column) && number<std::uint8_t>(column) != 0; }
     StoreTime time(int column) const { return StoreTime{Duration{integer(column)}}; }
@@ -56,7 +54,7 @@ private:
 
 /// What a lost answer means.
 enum class Effect : std::uint8_t {
-    none,     ///< nothing is applied yet: the statement only reads, or its transaction is still open
+    none,  ///< nothing is applied yet: the statement only reads, or its transaction is still open
     commits,  ///< it may have been applied
 };
 
@@ -104,8 +102,8 @@ public:
     /// By itself, or inside a transaction that somebody began.
     template <class... Values>
     Rows write(const sql::Query& query, const Values&... values) {
-        return Rows{run(query, in_transaction() ? Effect::none : Effect::commits,
-                        Parameters{values...})};
+        return Rows{
+            run(query, in_transaction() ? Effect::none : Effect::commits, Parameters{values...})};
     }
     /// Statements without parameters, several at once.
     Rows script(const std::string& text, std::string_view doing, Effect effect = Effect::none);

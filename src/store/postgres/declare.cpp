@@ -24,10 +24,9 @@ void declare_box(Session session, const BoxDeclaration& box, std::uint32_t defau
 
 void register_target(Database& db, const Target& target) {
     const auto after_dead = static_cast<std::int16_t>(target.after_dead);
-    const Rows changed =
-        db.write(sql::put_target, target.box, target.key, target.matcher.type,
-                 target.matcher.source, target.matcher.tenant, texts_of(target.legacy_keys),
-                 target.after, after_dead);
+    const Rows changed = db.write(sql::put_target, target.box, target.key, target.matcher.type,
+                                  target.matcher.source, target.matcher.tenant,
+                                  texts_of(target.legacy_keys), target.after, after_dead);
     if (changed.count() > 0) db.write(sql::next_registry_version);
 }
 

@@ -6,7 +6,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/runtime/thread_name.hpp"
 #include "waybill/store.hpp"
 #include "waybill/system.hpp"
 
@@ -35,23 +34,16 @@ Listener::Listener(Address address, bool is_wanted)
 Listener::~Listener() {
     is_stopping_ = true;
     poke(poke_);
-    // Taken out first: the thread that ends may be waking somebody, and needs the mutex for that.
-    std::thread thread;
-    {
-        const std::lock_guard lock{mutex_};
-        thread.swap(thread_);
-    }
-    if (thread.joinable()) thread.join();
+    // Outside the mutex: the thread that ends may be waking somebody, and needs it for that.
+    thread_.reset();
     ::close(poke_);
 }
 
 void Listener::start() {
     const std::lock_guard lock{mutex_};
-    if (!is_wanted_ || thread_.joinable()) return;
-    thread_ = std::thread{[this] {
-        runtime::name_this_thread("waybill listen");
-        run();
-    }};
+    if (!is_wanted_ || thread_) return;
+    thread_.emplace("waybill listen", [this](Start) { run(); });
+    thread_->post({});
 }
 
 void Listener::on_wake(std::function<void()> wake) {
@@ -97,7 +89,7 @@ void Listener::run() {
                 const std::lock_guard lock{mutex_};
                 trouble_ = error.what();
             }
-            sleep(-1, kRetryMs);
+            rest(-1, kRetryMs);
         }
     } while (!is_stopping_);
 }
@@ -115,13 +107,13 @@ void Listener::serve(Database& db) {
                 db.script("notify \"" + address_.schema + "\"", "notify", Effect::none);
                 next_notify = system_clock().now() + kNotifyPause;
             } else {
-                patience_ms = static_cast<int>(
-                    std::chrono::ceil<std::chrono::milliseconds>(left).count());
+                patience_ms =
+                    static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
             }
         }
         hear(db);
-        if (has_news_ && system_clock().now() >= next_notify) continue;
-        sleep(PQsocket(db.handle()), patience_ms);
+        if (is_stopping_) continue;
+        rest(PQsocket(db.handle()), patience_ms);
     }
 }
 
@@ -139,7 +131,7 @@ void Listener::hear(Database& db) {
     if (is_news) wake();
 }
 
-void Listener::sleep(int socket, int patience_ms) {
+void Listener::rest(int socket, int patience_ms) {
     pollfd both[2] = {{poke_, POLLIN, 0}, {socket, POLLIN, 0}};
     ::poll(both, socket < 0 ? 1 : 2, patience_ms);
     std::uint64_t pokes = 0;

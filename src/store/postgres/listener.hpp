@@ -3,9 +3,10 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
+#include "core/runtime/call_thread.hpp"
 #include "database.hpp"
 
 namespace waybill::postgres {
@@ -41,7 +42,7 @@ private:
     /// Until the connection is lost, or the end.
     void serve(Database& db);
     void hear(Database& db);
-    void sleep(int socket, int patience_ms);
+    void rest(int socket, int patience_ms);
 
     const Address address_;
     const bool is_wanted_;
@@ -51,7 +52,8 @@ private:
     mutable std::mutex mutex_{};  ///< guards the three below; held while somebody is woken
     std::function<void()> wake_{};
     std::string trouble_{};
-    std::thread thread_{};
+    struct Start {};
+    std::optional<runtime::CallThread<Start>> thread_{};
 };
 
 }  // namespace waybill::postgres

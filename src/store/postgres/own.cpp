@@ -72,7 +72,9 @@ void tell_boxes(Database& db, const std::vector<std::string>& boxes, BeatReply& 
              .box = box,
              .first_slot = rows.number<std::uint32_t>(2),
              .last_slot = rows.number<std::uint32_t>(3),
-             .state = owner.is_nil() ? none : rows.flag(8) ? alive : dead,
+             .state = owner.is_nil() ? none
+                      : rows.flag(8) ? alive
+                                     : dead,
              .token = {owner, rows.number<std::uint64_t>(5), reply.generation},
              .heir = rows.uuid(6)});
     }
@@ -142,12 +144,12 @@ Taken hand_over(PartitionId id, PartitionRow& row, const Uuid& self, const Owner
     }
     row.owner = self;
     ++row.epoch;
-    return {.partition = id,
-            .token = {self, row.epoch, owners.generation},
-            .unclean = unclean,
-            .unclean_ends = row.unclean_ends,
-            .quiet_for =
-                row.unclean_at ? std::max(owners.now - *row.unclean_at, Duration{}) : forever};
+    return {
+        .partition = id,
+        .token = {self, row.epoch, owners.generation},
+        .unclean = unclean,
+        .unclean_ends = row.unclean_ends,
+        .quiet_for = row.unclean_at ? std::max(owners.now - *row.unclean_at, Duration{}) : forever};
 }
 
 }  // namespace

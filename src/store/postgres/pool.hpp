@@ -17,7 +17,8 @@ namespace waybill::postgres {
 /// Errors:        StoreError: `back_off` while the server cannot be reached, and what the work threw.
 class Pool {
 public:
-    Pool(Address address, std::size_t size_max) : address_(std::move(address)), size_max_(size_max) {}
+    Pool(Address address, std::size_t size_max)
+        : address_(std::move(address)), size_max_(size_max) {}
 
     template <class Work>
     auto use(Work work) {

@@ -42,14 +42,14 @@ std::uint64_t end_of(const std::string& snapshot) {
 
 constexpr int kRow = 4;  ///< the first column of the row; before it is what the page tells
 
-struct Found {
+struct RowsFound {
     std::vector<OpenRow> rows{};
     std::string snapshot{};
     bool has_commands = false;
 };
 
-Found take_rows(Rows rows, ReadPage& page) {
-    Found found;
+RowsFound take_rows(Rows rows, ReadPage& page) {
+    RowsFound found;
     while (rows.next()) {
         if (found.snapshot.empty()) {
             found.snapshot = rows.string(0);
@@ -116,7 +116,7 @@ void read_increment(Session session, const ReadRequest& request, ReadPage& page)
     const Ints partitions = unique(request.partitions);
     Place place = decode(request.position);
     const bool is_first = place.up_to.empty();
-    Found found;
+    RowsFound found;
     if (place.known.empty()) {
         found = take_rows(db.read(sql::read_position, partitions), page);
         page.position = found.snapshot;
@@ -151,22 +151,22 @@ void read_lanes(Session session, const ReadRequest& request, ReadPage& page) {
         first.add(wanted.from);
     }
     const auto lane_rows = static_cast<std::int32_t>(request.lane_rows);
-    Found found = take_rows(session.db.read(sql::read_lanes, partitions, lanes, first, lane_rows,
-                                            limit_of(request)),
-                            page);
+    RowsFound found = take_rows(
+        session.db.read(sql::read_lanes, partitions, lanes, first, lane_rows, limit_of(request)),
+        page);
     fill(session, std::move(found.rows), request, page);
 }
 
 void read_rows(Session session, const ReadRequest& request, ReadPage& page) {
     const bool is_parked = request.kind == ReadRequest::Kind::parked;
-    Found found = take_rows(session.db.read(sql::read_rows, request.partition, is_parked,
-                                            request.after, limit_of(request)),
-                            page);
+    RowsFound found = take_rows(session.db.read(sql::read_rows, request.partition, is_parked,
+                                                request.after, limit_of(request)),
+                                page);
     fill(session, std::move(found.rows), request, page);
 }
 
 void read_due(Session session, const ReadRequest& request, ReadPage& page) {
-    Found found =
+    RowsFound found =
         take_rows(session.db.read(sql::read_due, unique(request.partitions), request.due_from,
                                   request.after, request.due_until, limit_of(request)),
                   page);

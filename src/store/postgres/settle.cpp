@@ -83,17 +83,17 @@ public:
     }
 
     Rows send(Database& db, std::uint64_t registry_version) const {
-        return db.write(
-            sql::settle, registry_version, fence_partition_, fence_owner_, fence_epoch_,
-            fence_generation_, finish_partition_, finish_sequence_, finish_id_, finish_drop_,
-            change_partition_, change_sequence_, change_id_, change_due_, change_halted_,
-            change_parked_, change_strikes_, change_solo_epoch_, change_requeues_,
-            change_progress_, revive_partition_, revive_message_, revive_target_, dead_partition_,
-            dead_message_, dead_id_, dead_sequence_, dead_target_, dead_reason_, dead_failures_,
-            dead_requeues_, dead_because_, dead_at_, attempt_partition_, attempt_sequence_,
-            attempt_id_, attempt_target_, attempt_requeues_, attempt_number_, attempt_result_,
-            attempt_at_, attempt_took_, attempt_error_, command_id_, command_partition_,
-            command_carried_out_, command_text_);
+        return db.write(sql::settle, registry_version, fence_partition_, fence_owner_, fence_epoch_,
+                        fence_generation_, finish_partition_, finish_sequence_, finish_id_,
+                        finish_drop_, change_partition_, change_sequence_, change_id_, change_due_,
+                        change_halted_, change_parked_, change_strikes_, change_solo_epoch_,
+                        change_requeues_, change_progress_, revive_partition_, revive_message_,
+                        revive_target_, dead_partition_, dead_message_, dead_id_, dead_sequence_,
+                        dead_target_, dead_reason_, dead_failures_, dead_requeues_, dead_because_,
+                        dead_at_, attempt_partition_, attempt_sequence_, attempt_id_,
+                        attempt_target_, attempt_requeues_, attempt_number_, attempt_result_,
+                        attempt_at_, attempt_took_, attempt_error_, command_id_, command_partition_,
+                        command_carried_out_, command_text_);
     }
 
 private:
@@ -104,8 +104,8 @@ private:
         change_solo_epoch_{}, revive_message_{}, dead_message_{}, dead_sequence_{},
         dead_failures_{}, dead_at_{}, attempt_sequence_{}, attempt_number_{}, attempt_at_{},
         attempt_took_{}, command_id_{};
-    Texts fence_generation_{}, change_progress_{}, revive_target_{}, dead_target_{},
-        dead_reason_{}, dead_because_{}, attempt_target_{}, attempt_error_{}, command_text_{};
+    Texts fence_generation_{}, change_progress_{}, revive_target_{}, dead_target_{}, dead_reason_{},
+        dead_because_{}, attempt_target_{}, attempt_error_{}, command_text_{};
     Flags finish_drop_{}, change_halted_{}, change_parked_{}, command_carried_out_{};
     Ints change_strikes_{}, change_requeues_{}, dead_requeues_{}, attempt_requeues_{};
     Smalls attempt_result_{};

@@ -12,8 +12,7 @@
 namespace waybill::postgres {
 namespace {
 
-Address address(const std::string& conninfo, const Options& options, Role role,
-                Duration deadline) {
+Address address(const std::string& conninfo, const Options& options, Role role, Duration deadline) {
     return {.conninfo = conninfo, .schema = options.schema, .deadline = deadline, .role = role};
 }
 
@@ -28,8 +27,7 @@ public:
           people_(address(conninfo, options, Role::people, options.people_deadline), 1),
           handlers_(address(conninfo, options, Role::handler, options.people_deadline),
                     options.inline_connections),
-          listener_(address(conninfo, options, Role::people, options.deadline),
-                    options.wake_ups) {}
+          listener_(address(conninfo, options, Role::people, options.deadline), options.wake_ups) {}
     PostgresConnection(const PostgresConnection&) = delete;
     PostgresConnection& operator=(const PostgresConnection&) = delete;
 
@@ -42,8 +40,9 @@ public:
     }
     std::vector<AppendResult> append(std::span<const Append> batch) override {
         if (batch.empty()) return {};
-        auto results =
-            appends_.use([&](Database& db) { return postgres::append({db, boxes_}, batch); });
+        auto results = appends_.use([&](Database& db) {
+            return postgres::append({db, boxes_}, batch);
+        });
         using enum AppendResult::Status;
         if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) {
             listener_.announce();
@@ -101,14 +100,13 @@ public:
         return people_.use([&](Database& db) { return postgres::count(db, filter); });
     }
     std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) override {
-        auto results = people_.transact(
-            [&](Database& db) { return postgres::requeue(db, deliveries); });
+        auto results =
+            people_.transact([&](Database& db) { return postgres::requeue(db, deliveries); });
         wake_all();
         return results;
     }
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override {
-        return people_.transact(
-            [&](Database& db) { return postgres::discard(db, deliveries); });
+        return people_.transact([&](Database& db) { return postgres::discard(db, deliveries); });
     }
     std::uint64_t command(const Command& command) override {
         const std::uint64_t id =
@@ -133,8 +131,9 @@ public:
     // Upkeep
     void migrate() override { migrate(newest_migration()); }
     Swept sweep(std::span<const BoxDeclaration> boxes, std::uint32_t rows_max) override {
-        return people_.use(
-            [&](Database& db) { return postgres::sweep({db, boxes_}, boxes, rows_max); });
+        return people_.use([&](Database& db) {
+            return postgres::sweep({db, boxes_}, boxes, rows_max);
+        });
     }
     StoreHealth health() override {
         StoreHealth health = people_.use([&](Database& db) { return postgres::health(db); });
@@ -151,8 +150,8 @@ public:
     // InlineStore
     InlineResult run_inline(const InlineRequest& request,
                             const std::function<Outcome(void* native)>& body) override {
-        InlineResult result = handlers_.use(
-            [&](Database& db) { return postgres::run_inline(db, request, body); });
+        InlineResult result =
+            handlers_.use([&](Database& db) { return postgres::run_inline(db, request, body); });
         if (result.record == InlineResult::Record::recorded) wake_all();
         return result;
     }

@@ -37,31 +37,24 @@ std::uint64_t get_number(std::string_view bytes);
 template <Type type>
 class Column {
 public:
-    void add(bool value)
-    requires(type == Type::boolean)
-    {
+    void add(bool value) requires(type == Type::boolean) {
         open(1);
         put_number(elements_, value ? 1 : 0, 1);
     }
     template <class Number>
     requires(type == Type::int2 || type == Type::int4 || type == Type::int8) &&
-            (std::integral<Number> || std::is_enum_v<Number>)
-    void add(Number value) {
+        (std::integral<Number> || std::is_enum_v<Number>)void add(Number value) {
         constexpr int size = type == Type::int2 ? 2 : type == Type::int4 ? 4 : 8;
         open(size);
         put_number(elements_, static_cast<std::uint64_t>(value), size);
     }
     void add(StoreTime value) { add(value.time_since_epoch().count()); }
     void add(Duration value) { add(value.count()); }
-    void add(const Uuid& value)
-    requires(type == Type::uuid)
-    {
+    void add(const Uuid& value) requires(type == Type::uuid) {
         open(value.bytes.size());
         elements_.append(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size());
     }
-    void add(std::string_view value)
-    requires(type == Type::text || type == Type::bytes)
-    {
+    void add(std::string_view value) requires(type == Type::text || type == Type::bytes) {
         open(value.size());
         elements_.append(value);
     }
@@ -154,8 +147,7 @@ private:
     void add(StoreTime value) { own_number(value.time_since_epoch().count(), 8); }
     void add(Duration value) { own_number(value.count(), 8); }
     template <std::integral Number>
-    requires(!std::same_as<Number, bool>)
-    void add(Number value) {
+    requires(!std::same_as<Number, bool>) void add(Number value) {
         own_number(value, sizeof(Number));
     }
     template <Type type>
