@@ -1,22 +1,18 @@
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "calls.hpp"
+#include "core/asking.hpp"
 #include "letters.hpp"
 
 namespace waybill::postgres {
 namespace {
 
 constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
+/// Rows of one answer.
+constexpr std::int32_t kPiece = 10'000;
 /// Bodies of a page of a listing, in bytes.
 constexpr std::uint64_t kListingBytesMax = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t number(const std::string& cursor, std::int64_t otherwise) {
-    std::int64_t value = otherwise;
-    std::from_chars(cursor.data(), cursor.data() + cursor.size(), value);
-    return value;
-}
 
 /// For LIKE: `*` is any run of characters, everything else is itself.
 std::string like(const std::string& pattern) {
@@ -72,9 +68,9 @@ Page<MessageSummary> browse(Session session, const Filter& filter, const std::st
     std::vector<Line> lines;
     {
         Rows rows = session.db.read(
-            sql::browse, number(cursor, kNewest), filter.since, filter.until, filter.box,
-            like(filter.type), like(filter.source), like(filter.tenant), state_number(filter.state),
-            filter.target, filter.reason, std::int64_t{limit} + 1);
+            sql::browse, detail::place_of_cursor(cursor, kNewest), filter.since, filter.until,
+            filter.box, like(filter.type), like(filter.source), like(filter.tenant),
+            state_number(filter.state), filter.target, filter.reason, std::int64_t{limit} + 1);
         while (rows.next()) {
             lines.push_back({rows.integer(0), rows.number<Filter::State>(1), rows.time(2)});
         }
@@ -103,9 +99,9 @@ Page<DeadLetterDetail> dead_letters(Session session, const Filter& filter,
     constexpr int kNumber = 8;
     constexpr int kMessage = 9;
     Rows rows =
-        session.db.read(sql::letters_after, number(cursor, 0), filter.since, filter.until,
-                        filter.box, like(filter.type), like(filter.source), like(filter.tenant),
-                        filter.target, filter.reason, std::int64_t{limit} + 1);
+        session.db.read(sql::letters_after, detail::place_of_cursor(cursor, 0), filter.since,
+                        filter.until, filter.box, like(filter.type), like(filter.source),
+                        like(filter.tenant), filter.target, filter.reason, std::int64_t{limit} + 1);
     while (rows.next()) {
         if (page.items.size() >= limit) {
             page.next = page.items.back().cursor;
@@ -147,6 +143,35 @@ std::uint64_t count(Database& db, const Filter& filter) {
                                   state_number(filter.state), filter.target, filter.reason);
     rows.next();
     return rows.number<std::uint64_t>(0);
+}
+
+std::vector<BoxState> boxes(Database& db) {
+    std::vector<BoxState> all;
+    Rows rows = db.read(sql::box_counts);
+    while (rows.next()) {
+        all.push_back({.name = rows.string(0),
+                       .paused = rows.flag(1),
+                       .open = rows.number<std::uint64_t>(2),
+                       .parked = rows.number<std::uint64_t>(3)});
+    }
+    return all;
+}
+
+std::uint64_t waiting_for(Database& db, const Target& target) {
+    std::uint64_t waiting = 0;
+    Sequence after = 0;
+    // In pieces: an answer is in memory as a whole.
+    for (;;) {
+        Rows rows = db.read(sql::ready_rows_of_box, target.box, after, kPiece);
+        while (rows.next()) {
+            const Entry row = open_row(rows).entry;
+            const Message message{
+                .type = rows.string(12), .source = rows.string(13), .tenant = rows.string(14)};
+            if (detail::waits_for(target, row, message)) ++waiting;
+            after = row.sequence;
+        }
+        if (rows.count() < kPiece) return waiting;
+    }
 }
 
 }  // namespace waybill::postgres

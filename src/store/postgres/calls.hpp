@@ -61,6 +61,8 @@ Page<DeadLetterDetail> dead_letters(Session session, const Filter& filter,
                                     const std::string& cursor, std::uint32_t rows_max);
 std::optional<MessageDetail> get(Session session, const Uuid& id);
 std::uint64_t count(Database& db, const Filter& filter);
+std::vector<BoxState> boxes(Database& db);
+std::uint64_t waiting_for(Database& db, const Target& target);
 
 // upkeep.cpp
 Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_t rows_max);

@@ -117,8 +117,15 @@ public:
     std::optional<CommandResult> command_result(std::uint64_t id) override {
         return people_.use([&](Database& db) { return postgres::command_result(db, id); });
     }
-    void pause_box(const std::string& box, bool paused) override {
-        people_.use([&](Database& db) { db.write(sql::pause_box, box, paused); });
+    std::vector<BoxState> boxes() override {
+        return people_.use([&](Database& db) { return postgres::boxes(db); });
+    }
+    bool pause_box(const std::string& box, bool paused) override {
+        return people_.use(
+            [&](Database& db) { return db.write(sql::pause_box, box, paused).count() > 0; });
+    }
+    std::uint64_t waiting_for(const Target& target) override {
+        return people_.use([&](Database& db) { return postgres::waiting_for(db, target); });
     }
     std::vector<Target> targets() override {
         return people_.use([&](Database& db) { return postgres::targets(db); });

@@ -42,6 +42,24 @@ delete from waybill.dead where message = $1::bigint and target = $2::text;
 update waybill.finished set held = false where message = $1::bigint and held
     and not exists (select from waybill.dead d where d.message = $1::bigint);
 
+-- name: box_counts
+select b.name, b.paused, count(o.sequence) filter (where not o.parked),
+    count(o.sequence) filter (where o.parked)
+from waybill.box b
+join waybill.partition p on p.box = b.id
+left join waybill.open o on o.partition = p.id
+group by b.name, b.paused order by b.name collate "C";
+
+-- name: ready_rows_of_box
+select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets, m.type, m.source, m.tenant
+from waybill.box b
+join waybill.partition p on p.box = b.id
+join waybill.open o on o.partition = p.id and o.parked = false
+join waybill.message m on m.sequence = coalesce(o.message, o.sequence)
+where b.name = $1::text and o.sequence > $2::bigint
+order by o.sequence limit $3::integer;
+
 -- name: insert_requeued
 -- New work of the next generation, at the tail.
 insert into waybill.open (partition, sequence, id, lane, due, message, requeues, only_targets)

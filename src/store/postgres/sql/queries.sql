@@ -51,7 +51,7 @@ update waybill.box set dedup_window = $2::bigint, body_bytes_max = $3::bigint
 where name = $1::text and (dedup_window, body_bytes_max) is distinct from ($2::bigint, $3::bigint);
 
 -- name: pause_box
-update waybill.box set paused = $2::boolean where name = $1::text;
+update waybill.box set paused = $2::boolean where name = $1::text returning true;
 
 -- name: insert_partitions
 -- Slot s belongs to partition s × count / 1,024, rounded down.
