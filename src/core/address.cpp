@@ -67,7 +67,7 @@ bool is_loopback_address(std::string_view address) {
     return *bytes == one || std::equal(v4.begin(), v4.begin() + 13, bytes->begin());
 }
 
-bool is_host(std::string_view host) {
+bool is_address_or_name(std::string_view host) {
     // fe80::1%eth0
     const std::size_t zone = host.find('%');
     if (zone != std::string_view::npos) {

@@ -10,6 +10,6 @@ namespace waybill {
 bool is_loopback_address(std::string_view address);
 
 /// An IPv4 or IPv6 address, or what may be the name of a host.
-bool is_host(std::string_view host);
+bool is_address_or_name(std::string_view host);
 
 }  // namespace waybill

@@ -23,7 +23,7 @@ void require(Problems& problems, bool good, const char* text) {
 Problems check(const Options& options) {
     Problems problems;
     const auto positive = [](Duration time) { return time > Duration{} && time < forever; };
-    require(problems, is_host(options.host),
+    require(problems, is_address_or_name(options.host),
             "listen: the host must be an IP address or a name, such as 127.0.0.1 or localhost");
     require(problems, options.connections_max >= 1 && options.connections_max <= 1'000'000,
             "connections_max: must be 1 … 1,000,000");
