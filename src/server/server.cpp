@@ -62,8 +62,9 @@ struct Server::Parts {
     HttpResponse readiness();
     bool shows_metrics();
     HttpResponse metrics_response();
-    std::vector<UnservedTarget> unserved_now();
+    std::vector<UnservedTarget> unserved();
     void warn_of_unserved();
+    Config config_in_force();
     void on_access(const http_in::Access& access);
     void at_desk(Desk& desk, Reply reply, std::function<HttpResponse()> answer);
     /// For the command line, which finds us by our store.
@@ -74,6 +75,7 @@ struct Server::Parts {
     const std::string local_token = make_token();
     std::unique_ptr<StoreAccess> store;
     Admin admin;
+    UnservedWatch watch;
     http_out::HttpOut out{};
     Metrics metrics{};
     const StoreTime began_at = system_clock().wall();
@@ -84,7 +86,6 @@ struct Server::Parts {
     std::unique_ptr<Generation> generation;
     /// What the store said last. For `probes`.
     Seldom<StoreHealth> store_numbers{std::chrono::seconds{5}};
-    Seldom<std::vector<UnservedTarget>> unserved{std::chrono::seconds{30}};
     Desk desk{};
     /// Whoever watches us does not wait behind an operator's long order.
     Desk probes{};
@@ -104,10 +105,8 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
               if (!generation) throw Overloaded{"the server is stopping"};
               return generation->app.append(std::move(message));
           },
-          [this] {
-              const std::shared_lock lock{mutex};
-              return std::make_shared<const Config>(config);
-          }),
+          [this] { return std::make_shared<const Config>(config_in_force()); }),
+      watch(store->connect(), [this] { return config_in_force(); }),
       generation(std::make_unique<Generation>(config, *store, out, log, metrics)) {
     generation->start();
     // Somebody may come in before the door is hung.
@@ -204,9 +203,7 @@ HttpResponse Server::Parts::readiness() {
     const bool ready = health.store.reachable && health.status.started && !health.status.resigned;
     json::Array reasons;
     for (const std::string& reason : health.reasons) reasons.emplace_back(reason);
-    for (const UnservedTarget& one : unserved.get([this] { return unserved_now(); })) {
-        reasons.emplace_back(text_of(one));
-    }
+    for (const UnservedTarget& one : unserved()) reasons.emplace_back(text_of(one));
     body.emplace_back("status", ready ? "ready" : "not ready");
     body.emplace_back("durability", config.relaxed_durability ? "relaxed" : "strict");
     body.emplace_back("open", health.store.open);
@@ -216,23 +213,21 @@ HttpResponse Server::Parts::readiness() {
     return json_response(ready ? 200 : 503, body);
 }
 
-/// For who holds the mutex.
-std::vector<UnservedTarget> Server::Parts::unserved_now() {
-    try {
-        return unserved_targets(generation->app.catalogue(), config);
-    } catch (const std::exception&) {
-        return {};  // that the store does not answer is said elsewhere
-    }
+std::vector<UnservedTarget> Server::Parts::unserved() {
+    if (watch.is_due()) desk.post([this] { watch.look(); });
+    return watch.last();
 }
 
 /// Of a configuration that is new.
 void Server::Parts::warn_of_unserved() {
+    desk.post([this] {
+        for (const UnservedTarget& one : watch.look()) log.say(LogLevel::warn, text_of(one));
+    });
+}
+
+Config Server::Parts::config_in_force() {
     const std::shared_lock lock{mutex};
-    if (!generation) return;
-    unserved.forget();
-    for (const UnservedTarget& one : unserved.get([this] { return unserved_now(); })) {
-        log.say(LogLevel::warn, text_of(one));
-    }
+    return config;
 }
 
 bool Server::Parts::shows_metrics() {
@@ -245,7 +240,7 @@ HttpResponse Server::Parts::metrics_response() {
     if (!generation) return error_response(503, "stopping", "the server is stopping");
     const Levels levels{.status = generation->app.status(),
                         .store = store_numbers.get([&] { return generation->app.health().store; }),
-                        .unserved = unserved.get([this] { return unserved_now(); }),
+                        .unserved = unserved(),
                         .window_max = config.engine.window,
                         .appends_waiting_max = config.server.waiting_max,
                         .connections = door->connections(),
@@ -294,7 +289,7 @@ Server::Server(Config config, Log& log, std::unique_ptr<StoreAccess> store)
     : parts_(std::make_unique<Parts>(std::move(config), log, std::move(store))) {
     const auto files = door_options(parts_->config).tls;
     parts_->say_where(files ? http_in::read_tls(*files).get() : nullptr);
-    parts_->probes.post([parts = parts_.get()] { parts->warn_of_unserved(); });
+    parts_->warn_of_unserved();
 }
 
 Server::~Server() {
@@ -359,7 +354,7 @@ void Server::reload(const Config& config) {
                             {{"reason", error.what()}});
         }
     }
-    parts.probes.post([&parts] { parts.warn_of_unserved(); });
+    parts.warn_of_unserved();
 }
 
 void Server::stop() {

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "core/wording.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
+
+constexpr Duration kGoodFor = std::chrono::seconds{30};
 
 bool took_over(const Target& newer, const Target& older) {
     return newer.box == older.box && newer.key != older.key &&
@@ -31,6 +34,35 @@ std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config&
         unserved.push_back({target.box, target.key, catalogue.waiting_for(target)});
     }
     return unserved;
+}
+
+std::vector<UnservedTarget> UnservedWatch::last() const {
+    const std::lock_guard lock{mutex_};
+    return last_;
+}
+
+bool UnservedWatch::is_due() {
+    const std::lock_guard lock{mutex_};
+    const LocalTime now = system_clock().now();
+    if (now < due_at_) return false;
+    due_at_ = later(now, kGoodFor);
+    return true;
+}
+
+std::vector<UnservedTarget> UnservedWatch::look() {
+    const LocalTime before = system_clock().now();
+    std::vector<UnservedTarget> seen;
+    try {
+        if (store_.catalogue() != nullptr) seen = unserved_targets(*store_.catalogue(), config_());
+    } catch (const StoreError&) {
+        // That it does not answer is said elsewhere.
+    }
+    const LocalTime after = system_clock().now();
+    constexpr int kShare = 20;  // looking is a twentieth of its time at most
+    const std::lock_guard lock{mutex_};
+    due_at_ = later(after, std::max<Duration>(kGoodFor, (after - before) * kShare));
+    last_ = seen;
+    return seen;
 }
 
 std::string text_of(const UnservedTarget& target) {
