@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <vector>
@@ -143,7 +144,6 @@ TEST_F(HttpInTls, ANewCertificateIsForNewConnections) {
 }
 
 TEST_F(HttpInTls, AThousandUnfinishedHandshakesDisturbNobodyAndAreClosed) {
-    constexpr std::size_t kMany = 1'000;
     http_in::HttpIn door{{.port = 0, .tls = files(), .tls_deadline = std::chrono::seconds{5}},
                          [](const HttpRequest&, const http_in::Reply& reply) {
                              reply({.status = 200, .headers = {}, .body = "[]"});
@@ -153,8 +153,9 @@ TEST_F(HttpInTls, AThousandUnfinishedHandshakesDisturbNobodyAndAreClosed) {
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &descriptors), 0);
     descriptors.rlim_cur = descriptors.rlim_max;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    const auto most = std::min<std::size_t>(1'000, descriptors.rlim_max / 3);
     std::vector<HttpClient> many;
-    for (std::size_t i = 0; i < kMany; ++i) {
+    for (std::size_t i = 0; i < most; ++i) {
         many.emplace_back(door.port());
         many.back().send(i % 2 == 0 ? kLongHello : std::string_view{});
     }
