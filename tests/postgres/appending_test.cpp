@@ -72,7 +72,7 @@ TEST_F(Postgres, AnAppendThatWaitsLongerThanItsDeadlineIsNotApplied) {
     postgres::Transaction first{*db};
     append_on(*db, order(1, "k"));
     postgres::Options impatient = schema_.options();
-    impatient.deadline = 500ms;
+    impatient.deadline = 4s;
     auto store = postgres::open(PostgresServer::instance().conninfo(), impatient);
     const std::vector batch{order(3), order(2, "k")};
 
@@ -84,7 +84,7 @@ TEST_F(Postgres, AnAppendThatWaitsLongerThanItsDeadlineIsNotApplied) {
 
 TEST_F(Postgres, AWriteWhoseAnswerNeverComesMayHaveBeenApplied) {
     postgres::Options impatient = schema_.options();
-    impatient.deadline = 2s;
+    impatient.deadline = 4s;
     auto store = postgres::open(PostgresServer::instance().conninfo(), impatient);
     const std::vector batch{order(1)};
     store->append(batch);
