@@ -4,12 +4,15 @@
 // [durable_inbox]
 #include <cstdio>
 
+#include <waybill/console.hpp>
 #include <waybill/sqlite.hpp>
 #include <waybill/waybill.hpp>
 
 int main() {
     // [in_fifteen_lines]
+    waybill::Console console;  // says what fails, on standard error
     waybill::Waybill app{{.store = waybill::sqlite::open("orders.db")}};
+    app.observe(console);
 
     app.inbox("orders", {.lanes = waybill::Lanes::strict})
         .on("order.placed", "billing.charge",

@@ -17,6 +17,8 @@ struct Status {
     bool ready = false;
     /// Too many handlers are stuck past their deadline: it gave up; restart the process.
     bool resigned = false;
+    /// After crashes it runs few messages at a time, to find the one that kills.
+    bool careful = false;
     /// The lease ran out here: nothing is started until it is renewed.
     bool late = false;
     std::uint32_t partitions = 0;
@@ -47,6 +49,7 @@ struct HealthLimits {
     Duration lag_unhealthy = std::chrono::minutes{30};
     std::uint64_t dead_degraded = 100;
     std::uint64_t dead_unhealthy = 1'000;
+    std::uint64_t parked_degraded = 1;
 };
 
 /// Whether people should look, and why.

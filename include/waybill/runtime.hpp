@@ -25,7 +25,7 @@ public:
     virtual std::uint64_t next() = 0;
 
     /// Uniform in [0, 1).
-    double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+    virtual double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 };
 
 }  // namespace waybill

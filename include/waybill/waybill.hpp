@@ -63,6 +63,9 @@ struct Settings {
     /// Null: this host's own. One of yours outlives the application; if it can stand still, switch
     /// `background` off.
     Clock* clock = nullptr;
+    /// The engine's own chance, such as the jitter of retries. Null: this host's. One of yours outlives
+    /// the application and is asked by one thread at a time.
+    Random* random = nullptr;
 };
 
 /// How one target of a box is run.

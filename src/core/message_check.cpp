@@ -81,7 +81,8 @@ Problems check(const Message& message, const BoxOptions& options) {
     check_field("collapse_key", message.collapse_key, problems);
     check_attributes(message.attributes, problems);
     if (message.body.size() > options.body_bytes_max) {
-        problems.push_back(too_long("body", message.body.size(), options.body_bytes_max));
+        problems.push_back(too_long("body", message.body.size(), options.body_bytes_max) +
+                           " (body_bytes_max of its box)");
     }
     return problems;
 }

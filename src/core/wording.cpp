@@ -30,6 +30,10 @@ std::string grouped(std::uint64_t number) {
     return text;
 }
 
+std::string times(std::uint64_t number) {
+    return number == 1 ? "once" : grouped(number) + " times";
+}
+
 std::string readable(Duration duration) {
     if (duration == forever) return "forever";
     if (duration == Duration::zero()) return "0 s";

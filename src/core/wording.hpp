@@ -11,6 +11,8 @@ namespace waybill::detail {
 
 /// 100000 → "100,000"
 std::string grouped(std::uint64_t number);
+/// 1 → "once", 3 → "3 times"
+std::string times(std::uint64_t number);
 /// 90 s → "90 s", 86,400 s → "24 h": the largest unit that leaves no rest.
 std::string readable(Duration duration);
 /// "name" in quotes, cleaned and cut to what fits a line.

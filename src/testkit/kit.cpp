@@ -7,9 +7,10 @@
 namespace waybill::testkit {
 namespace {
 
-Settings in_hand(Settings settings, StoreHandle store, ManualClock& clock) {
+Settings in_hand(Settings settings, StoreHandle store, ManualClock& clock, Random& random) {
     settings.store = std::move(store);
     settings.clock = &clock;
+    settings.random = &random;
     settings.background = false;
     if (settings.name.empty()) settings.name = "testkit";
     return settings;
@@ -17,9 +18,17 @@ Settings in_hand(Settings settings, StoreHandle store, ManualClock& clock) {
 
 }  // namespace
 
+std::uint64_t SteadyRandom::next() {
+    // splitmix64
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ULL);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
+
 Kit::Kit(Settings settings)
     : store(std::make_shared<FaultyStore>(memory::open(clock), &clock)),
-      app(in_hand(std::move(settings), store, clock)) {
+      app(in_hand(std::move(settings), store, clock, random)) {
     app.observe(events);
 }
 

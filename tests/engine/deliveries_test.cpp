@@ -340,6 +340,21 @@ TEST_F(EngineTest, CancelEndsWhatIsOpen) {
     EXPECT_EQ(store->dead_letters({}, {}, 1).items.at(0).letter.reason, "cancelled by an operator");
 }
 
+TEST_F(EngineTest, ACancelThatChangesNothingSaysSo) {
+    script["a:1"] = {Dead{"bad"}};
+    Stepper& engine = run(a_box("orders", {.on_dead = OnDead::halt}, {"a"}));
+    const auto results = engine.append({message("1", "L")});
+    engine.run_for(1s);
+
+    const std::uint64_t id =
+        store->command({.kind = Command::Kind::cancel, .message = results[0].id});
+    engine.run_for(3s);
+
+    ASSERT_TRUE(store->command_result(id).has_value());
+    EXPECT_FALSE(store->command_result(id)->carried_out);
+    EXPECT_EQ(store->command_result(id)->text, "it is dead and halts its lane; skip or resume it");
+}
+
 TEST_F(EngineTest, APausedBoxStartsNothing) {
     Stepper& engine = run(a_box("orders", {}, {"a"}));
     store->pause_box("orders", true);

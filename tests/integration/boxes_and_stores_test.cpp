@@ -53,6 +53,20 @@ TEST(SeveralBoxes, AMessageThatNamesNoneIsToldToChooseOne) {
     }
 }
 
+TEST(SeveralBoxes, AMessageForAnUnknownOneHearsOfItsOtherProblemsToo) {
+    testkit::Kit kit;
+    kit.app.inbox("orders");
+
+    try {
+        kit.app.append({{.type = "placed"}, {.box = "order", .type = ""}});
+        ADD_FAILURE() << "it was taken";
+    } catch (const InvalidMessage& error) {
+        ASSERT_EQ(error.problems().size(), 2U);
+        EXPECT_TRUE(error.problems()[0].starts_with("message 2 of 2: box: \"order\" is not a box"));
+        EXPECT_TRUE(error.problems()[1].starts_with("message 2 of 2: type is empty"));
+    }
+}
+
 TEST(SeveralBoxes, OneThatIsStuckOrFailsHoldsNoOtherBack) {
     test::App test;
     const auto gate = std::make_shared<test::Gate>();

@@ -6,6 +6,7 @@
 #include "support/app.hpp"
 #include "support/gate.hpp"
 #include "support/run_together.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill {
 namespace {
@@ -42,6 +43,18 @@ TEST_P(RunOnce, StartsNoMoreThanItWasAllowed) {
     EXPECT_EQ(app.run_once(30s, 10), 5U);
     EXPECT_EQ(app.run_once(30s, 10), 0U);
     EXPECT_EQ(calls, 25);
+}
+
+TEST_P(RunOnce, DoesNotWaitForABoxThatIsPaused) {
+    app.inbox("orders").on("*", "t", [](const Message&) { ADD_FAILURE() << "it is paused"; });
+    app.append({.type = "t"});
+    ASSERT_TRUE(store->pause_box("orders", true));
+    const LocalTime before = system_clock().now();
+
+    EXPECT_EQ(app.run_once(10min), 0U);
+
+    EXPECT_LT(system_clock().now() - before, 5min);
+    EXPECT_EQ(open(), 1U);
 }
 
 TEST_P(RunOnce, ABatchIsCutToWhatIsAllowed) {

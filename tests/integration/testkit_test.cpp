@@ -60,6 +60,17 @@ TEST_F(TestKit, MovesTheClockToTheMomentAMessageIsDone) {
     test::expect_on_time(kit.clock.now() - before, 10min);  // five, and then the cap of five
 }
 
+TEST_F(TestKit, ARetryComesWhenItsBackOffSaysAndInEveryRunAtTheSameTime) {
+    handle(1, {.backoff = {.base = 5min, .cap = 5min}});  // with the default jitter
+    kit.app.append({.type = "t"});
+    kit.run_until_idle();
+
+    kit.advance(5min - 1s);
+    EXPECT_EQ(handled.size(), 1U);
+    kit.advance(2s);
+    EXPECT_EQ(handled.size(), 2U);
+}
+
 TEST_F(TestKit, SaysWhatBecameOfAMessage) {
     handle(9, {.max_attempts = 2});
     const Uuid dying = kit.app.append({.type = "t"}).id;

@@ -197,6 +197,11 @@ TEST_F(SqliteFile, ALinkToTheFileIsTheSameFile) {
                 HasSubstr("in use"));
 }
 
+TEST_F(SqliteFile, AFolderInsteadOfAFileIsCalledAFolder) {
+    const StoreError error = error_of([&] { sqlite::open(folder.file("")); });
+    EXPECT_THAT(error.what(), HasSubstr("is a folder; name a file in it"));
+}
+
 TEST_F(SqliteFile, TwoNamesOfOneFileAreNotTwoOwners) {
     auto opened = std::make_unique<OpenedStore>(path);
     fs::create_hard_link(path, folder.file("other.db"));

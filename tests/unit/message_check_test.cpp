@@ -88,7 +88,8 @@ TEST(MessageCheck, TheBodyMayBeAsLongAsItsBoxSays) {
 
     message.body = std::string(1001, 'x');
     EXPECT_THAT(check(message, options),
-                ElementsAre("body has 1,001 bytes; at most 1,000 are allowed"));
+                ElementsAre("body has 1,001 bytes; at most 1,000 are allowed "
+                            "(body_bytes_max of its box)"));
 }
 
 TEST(MessageCheck, TheBodyMayBeAnyBytesOrNone) {

@@ -66,7 +66,8 @@ public:
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
-    /// `db` is the connection the consumer writes with, on a file that sqlite::open() has prepared.
+    /// `db` is the connection the consumer writes with, on a file whose tables are
+    /// there: an application was started on it once, or Upkeep::migrate() called.
     Guarded run(sqlite3* db, const Message& message, const Body& body);
 
     /// Ran without any key so far.

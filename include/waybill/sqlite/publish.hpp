@@ -9,8 +9,9 @@
 
 struct sqlite3;
 
-/// Messages in the caller's own transaction: they are there if and only if it commits. The file is one
-/// that sqlite::open() has prepared, and its boxes are declared by the application that handles them.
+/// Messages in the caller's own transaction: they are there if and only if it commits. The file
+/// is one on which an application has been started once: it made the tables and declared its boxes. It may
+/// run meanwhile, in this process or in another one.
 namespace waybill::sqlite {
 
 /// Two safeguards, and how each is switched off.

@@ -12,9 +12,20 @@
 
 namespace waybill::testkit {
 
+/// The same numbers in every run, and even ones: a delay with symmetric jitter is as long as its
+/// back-off says.
+class SteadyRandom final : public Random {
+public:
+    std::uint64_t next() override;
+    double unit() override { return 0.5; }
+
+private:
+    std::uint64_t state_ = 0;
+};
+
 /// One application in the hand of a test: the memory store, a clock that only the test moves, no
-/// threads. Handlers run when the test lets them, on its own thread and always in the same order, so
-/// that a test about a retry after five minutes takes no time and has one outcome.
+/// threads, no jitter. Handlers run when the test lets them, on its own thread and always in the same
+/// order, so that a test about a retry after five minutes takes no time and has one outcome.
 ///
 ///     testkit::Kit kit;
 ///     register_handlers(kit.app);            // what the service does at its own start
@@ -28,10 +39,11 @@ namespace waybill::testkit {
 class Kit {
 public:
     Kit() : Kit(Settings{}) {}
-    /// Other settings; store, clock and background are the kit's own.
+    /// Other settings; store, clock, random and background are the kit's own.
     explicit Kit(Settings settings);
 
     ManualClock clock{};
+    SteadyRandom random{};
     /// Between the application and the memory store; see FaultyStore for what it can be told.
     std::shared_ptr<FaultyStore> store;
     EventLog events{};

@@ -348,7 +348,12 @@ bool Machine::is_idle() const {
         return true;
     }
     if (increment_wanted_ || position_.empty() || now_ < channel_after_ || !lane_reads_.empty() ||
-        !rotation_.empty() || !waiting_commands_.empty() || due_lags()) {
+        !waiting_commands_.empty() || due_lags()) {
+        return false;
+    }
+    // What a paused box has ready waits for people, not for us.
+    if (std::ranges::any_of(rotation_,
+                            [&](const auto& turn) { return !boxes_[turn.first]->paused; })) {
         return false;
     }
     for (const auto& [id, partition] : owned_) {

@@ -244,7 +244,7 @@ private:
     bool revive(Work& work, std::string_view target);
     void skip(Work& work);
     void unblock(Work& work, std::uint32_t chain);
-    void cancel(Work& work);
+    bool cancel(Work& work);
     void answer(const Command& command, bool carried_out, std::string text);
     void carry_out_waiting();
 

@@ -37,10 +37,14 @@ void Machine::carry_out(Work* work, const Command& command) {
         return answer(command, false, "nothing of it is open any more");
     }
     switch (command.kind) {
-        case Command::Kind::cancel:
-            cancel(*work);
-            answer(command, true, "cancelled; what was running ends first");
+        case Command::Kind::cancel: {
+            const bool cancelled = cancel(*work);
+            answer(command, cancelled,
+                   cancelled      ? "cancelled; what was running ends first"
+                   : work->halted ? "it is dead and halts its lane; skip or resume it"
+                                  : "nothing of it is open any more");
             break;
+        }
         case Command::Kind::skip:
             if (!work->halted) {
                 answer(command, false, "its lane is not halted here");
@@ -152,13 +156,17 @@ bool Machine::revive(Work& work, std::string_view target) {
     return true;
 }
 
-void Machine::cancel(Work& work) {
+/// False: nothing of it was open.
+bool Machine::cancel(Work& work) {
+    bool any = false;
     for (std::uint32_t i = 0; i < work.deliveries.size(); ++i) {
         Delivery& delivery = work.deliveries[i];
         if (delivery.state == Delivery::State::running) {
             delivery.cancel = true;
+            any = true;
         } else if (delivery.state == Delivery::State::ready) {
             kill(work, delivery, "cancelled by an operator", {}, false);
+            any = true;
         }
     }
     std::vector<RunId> running;
@@ -171,6 +179,7 @@ void Machine::cancel(Work& work) {
     }
     std::ranges::sort(running);
     commands_.cancels.insert(commands_.cancels.end(), running.begin(), running.end());
+    return any;
 }
 
 void Machine::answer(const Command& command, bool carried_out, std::string text) {

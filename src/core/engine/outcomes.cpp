@@ -3,6 +3,7 @@
 
 #include "core/engine/machine.hpp"
 #include "core/text.hpp"
+#include "core/wording.hpp"
 
 /// What an attempt ended in, and what follows from it.
 namespace waybill::engine {
@@ -247,7 +248,7 @@ void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration
         return kill(work, delivery,
                     failure.permanent
                         ? reason
-                        : "failed " + std::to_string(delivery.failures) + " times: " + reason);
+                        : "failed " + detail::times(delivery.failures) + ": " + reason);
     }
     const Duration wait = failure.retry_after
                               ? std::clamp(*failure.retry_after, delay_floor, kRetryAfterMax)
@@ -274,6 +275,9 @@ void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
     delivery.state = Delivery::State::dead;
     delivery.skipped = !may_halt;
     delivery.changed = true;
+    if (delivery.last_error.empty()) {
+        delivery.last_error = clean_text(reason, kErrorBytesMax);
+    }
     clear_timer(delivery);
     if (box.box->options.keep_dead > Duration{}) {
         work.letters.push_back({.message = work.message->id,

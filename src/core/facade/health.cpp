@@ -37,6 +37,11 @@ void judge_status(const Status& status, Verdicts& verdicts) {
     } else if (!status.ready) {
         verdicts.degraded.push_back("not ready yet: no answer from the store so far");
     }
+    if (status.careful) {
+        verdicts.degraded.push_back(
+            "runs carefully, few messages at a time: processes died while they had work; see what "
+            "killed them");
+    }
     if (status.ghosts > 0) {
         verdicts.degraded.push_back(detail::grouped(status.ghosts) +
                                     " handlers run past their deadline");
@@ -56,6 +61,10 @@ Health judge(const Status& status, const StoreHealth& store, const HealthLimits&
     verdicts.measure("messages are open", store.open, limits.open_degraded, limits.open_unhealthy);
     verdicts.measure("dead letters wait for a decision", store.dead, limits.dead_degraded,
                      limits.dead_unhealthy);
+    if (store.parked >= limits.parked_degraded) {
+        verdicts.degraded.push_back(detail::grouped(store.parked) +
+                                    " messages are parked: no registered target matches them");
+    }
     if (store.oldest_open >= limits.lag_degraded) {
         auto& list =
             store.oldest_open >= limits.lag_unhealthy ? verdicts.unhealthy : verdicts.degraded;

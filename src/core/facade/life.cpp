@@ -44,6 +44,7 @@ std::vector<BoxDeclaration> Waybill::Parts::declarations() const {
 std::shared_ptr<runtime::Shell> Waybill::Parts::make_shell(const std::optional<Guest>& guest) {
     runtime::ShellParts what{
         .config = config(guest.has_value()), .carriers = carriers(), .pool = pool_options()};
+    what.random = settings.random;
     if (guest) what.starts_max = guest->starts_max;
     Store& store = settings.store.store();
     if (settings.background) {

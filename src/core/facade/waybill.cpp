@@ -13,6 +13,7 @@ Status status_of(const engine::Status& engine) {
         .started = true,
         .ready = engine.ready,
         .resigned = engine.resigned,
+        .careful = engine.in_flight_max != UINT32_MAX,
         .late = engine.late,
         .partitions = engine.partitions,
         .entries = engine.entries,

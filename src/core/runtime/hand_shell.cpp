@@ -25,7 +25,7 @@ HandShell::HandShell(ShellParts parts, Store& store, Clock& clock, Observer& obs
     : store_(store),
       clock_(clock),
       shutdown_timeout_(parts.config.options.shutdown_timeout),
-      engine_(std::move(parts.config), random_, observer),
+      engine_(std::move(parts.config), parts.random != nullptr ? *parts.random : random_, observer),
       mailbox_(std::make_shared<Mailbox>(parts.hand_overs_max)),
       carriers_(std::move(parts.carriers)),
       budget_(parts.starts_max) {}

@@ -29,6 +29,8 @@ struct ShellParts {
     std::size_t hand_overs_max = 20'000;
     /// Deliveries that are started in all; what is due beyond them is left alone.
     std::optional<std::uint64_t> starts_max{};
+    /// Null: the shell's own.
+    Random* random = nullptr;
 };
 
 /// Drives one engine through one life, from start to stop.

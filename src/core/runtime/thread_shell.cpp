@@ -9,7 +9,7 @@ namespace waybill::runtime {
 ThreadShell::ThreadShell(ShellParts parts, Store& store, Clock& clock, Observer& observer)
     : store_(store),
       clock_(clock),
-      engine_(std::move(parts.config), random_, observer),
+      engine_(std::move(parts.config), parts.random != nullptr ? *parts.random : random_, observer),
       mailbox_(std::make_shared<Mailbox>(parts.hand_overs_max)),
       budget_(parts.starts_max) {
     pool_.emplace(parts.pool, clock);

@@ -51,9 +51,14 @@ mode_t rights_of(const std::string& database) {
 }
 
 /// The lock and the journal lie beside one name of a file: who comes by another sees neither.
-void must_have_one_name(const std::string& database) {
+void must_be_one_file_with_one_name(const std::string& database) {
     struct stat file {};
-    if (::stat(database.c_str(), &file) != 0 || file.st_nlink <= 1) return;
+    if (::stat(database.c_str(), &file) != 0) return;
+    if (S_ISDIR(file.st_mode)) {
+        throw StoreError{Reaction::give_up,
+                         "sqlite store: " + database + " is a folder; name a file in it"};
+    }
+    if (file.st_nlink <= 1) return;
     throw StoreError{
         Reaction::give_up,
         "sqlite store: " + database + " has " + std::to_string(file.st_nlink) +
@@ -64,7 +69,7 @@ void must_have_one_name(const std::string& database) {
 }  // namespace
 
 OwnerLock::OwnerLock(const std::string& database) : path_(database + "-owner") {
-    must_have_one_name(database);
+    must_be_one_file_with_one_name(database);
     const mode_t rights = rights_of(database);
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, rights);
     if (descriptor_ < 0) {
