@@ -26,21 +26,19 @@ HttpResponse bad_id() {
 
 }  // namespace
 
-/// A lane that stands at the message goes on too: for it "cancelled" means "skipped".
+/// A lane that stands at the message goes on too: its owner skips it.
 HttpResponse Admin::cancel(const std::string& text, const Operation& operation) {
     const auto id = parse_uuid(text);
     if (!id) return bad_id();
-    Array numbers;
-    const std::uint64_t first = catalogue_.command({.kind = Command::Kind::cancel, .message = *id});
-    if (first != 0) numbers.emplace_back(first);
-    for (const std::uint64_t number : HaltedLanes{catalogue_}.skip(*id)) {
-        numbers.emplace_back(number);
-    }
+    const std::uint64_t number =
+        catalogue_.command({.kind = Command::Kind::cancel, .message = *id});
     // Begun before and nothing open now: this order did it, and its number went with the crash.
-    if (numbers.empty() && !operation.begun_before) {
+    if (number == 0 && !operation.begun_before) {
         return error_response(409, "nothing-to-do", "nothing of this message is open");
     }
-    return json_response(202, Object{{"command", first}, {"commands", std::move(numbers)}});
+    Array numbers;
+    if (number != 0) numbers.emplace_back(number);
+    return json_response(202, Object{{"command", number}, {"commands", std::move(numbers)}});
 }
 
 /// {"message","target"?} for one message, or the same filter as the listing in the query for many.

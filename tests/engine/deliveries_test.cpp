@@ -340,10 +340,10 @@ TEST_F(EngineTest, CancelEndsWhatIsOpen) {
     EXPECT_EQ(store->dead_letters({}, {}, 1).items.at(0).letter.reason, "cancelled by an operator");
 }
 
-TEST_F(EngineTest, ACancelThatChangesNothingSaysSo) {
+TEST_F(EngineTest, CancellingADeadHeadLetsItsHaltedLaneGoOn) {
     script["a:1"] = {Dead{"bad"}};
     Stepper& engine = run(a_box("orders", {.on_dead = OnDead::halt}, {"a"}));
-    const auto results = engine.append({message("1", "L")});
+    const auto results = engine.append({message("1", "L"), message("2", "L")});
     engine.run_for(1s);
 
     const std::uint64_t id =
@@ -351,8 +351,10 @@ TEST_F(EngineTest, ACancelThatChangesNothingSaysSo) {
     engine.run_for(3s);
 
     ASSERT_TRUE(store->command_result(id).has_value());
-    EXPECT_FALSE(store->command_result(id)->carried_out);
-    EXPECT_EQ(store->command_result(id)->text, "it is dead and halts its lane; skip or resume it");
+    EXPECT_TRUE(store->command_result(id)->carried_out);
+    EXPECT_EQ(store->command_result(id)->text, "skipped; its dead letter stays");
+    EXPECT_EQ(engine.starts(), (Starts{"a:1", "a:2"}));
+    EXPECT_EQ(engine.count(Event::Kind::died), 1U) << "it did not die again";
 }
 
 TEST_F(EngineTest, APausedBoxStartsNothing) {

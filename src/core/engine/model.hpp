@@ -27,11 +27,12 @@ struct Delivery {
     State state = State::ready;
     /// Its chain is scheduled here. Otherwise it waits in the store: behind, skipped or foreign.
     bool attached = false;
-    bool queued = false;   ///< in its target's ready queue
-    bool changed = false;  ///< differs from what the store has
-    bool sent = false;     ///< part of the settle that is on its way
-    bool cancel = false;   ///< an operator wants it ended
-    bool skipped = false;  ///< dead, and no reason to halt its lane
+    bool queued = false;     ///< in its target's ready queue
+    bool changed = false;    ///< differs from what the store has
+    bool sent = false;       ///< part of the settle that is on its way
+    bool cancel = false;     ///< an operator wants it ended
+    bool skipped = false;    ///< dead, and no reason to halt its lane
+    bool announced = false;  ///< observers have heard how it ended
     bool waived = false;  ///< done because its target is forgotten: only here, the store never knew
     std::uint32_t failures = 0;
     StoreTime due{};

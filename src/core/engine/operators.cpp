@@ -38,11 +38,15 @@ void Machine::carry_out(Work* work, const Command& command) {
     }
     switch (command.kind) {
         case Command::Kind::cancel: {
+            const bool was_halted = work->halted;
             const bool cancelled = cancel(*work);
-            answer(command, cancelled,
-                   cancelled      ? "cancelled; what was running ends first"
-                   : work->halted ? "it is dead and halts its lane; skip or resume it"
-                                  : "nothing of it is open any more");
+            if (was_halted) {
+                skip(*work);
+            }
+            answer(command, cancelled || was_halted,
+                   cancelled    ? "cancelled; what was running ends first"
+                   : was_halted ? "skipped; its dead letter stays"
+                                : "nothing of it is open any more");
             break;
         }
         case Command::Kind::skip:
@@ -137,6 +141,7 @@ bool Machine::revive(Work& work, std::string_view target) {
                 delivery.changed = true;
                 delivery.cancel = false;
                 delivery.skipped = false;
+                delivery.announced = false;
                 forget_unsent_letter(work, target_key(work, delivery));
                 work.revived.emplace_back(target_key(work, delivery));
                 if (successor) {

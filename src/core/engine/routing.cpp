@@ -36,6 +36,7 @@ void Machine::route(const BoxState& box, const Entry& entry,
             delivery.state = known->state == Progress::State::done   ? Delivery::State::done
                              : known->state == Progress::State::dead ? Delivery::State::dead
                                                                      : Delivery::State::ready;
+            delivery.announced = delivery.is_terminal();
             delivery.failures = known->failures;
             delivery.due = std::max(delivery.due, known->due);
             delivery.last_error = known->last_error;

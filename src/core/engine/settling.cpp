@@ -154,7 +154,8 @@ void Machine::settled(Work& work) {
     }
     work.stored_due = work.sent_due;
     for (Delivery& delivery : work.deliveries) {
-        if (std::exchange(delivery.sent, false) && delivery.is_terminal()) {
+        if (std::exchange(delivery.sent, false) && delivery.is_terminal() &&
+            !std::exchange(delivery.announced, true)) {
             const bool done = delivery.state == Delivery::State::done;
             emit(done ? Event::Kind::done : Event::Kind::died, work, target_key(work, delivery),
                  delivery.last_error);
