@@ -9,6 +9,7 @@
 #include "waybill/inline.hpp"
 #include "waybill/notebook.hpp"
 #include "waybill/problems.hpp"
+#include "waybill/schema.hpp"
 #include "waybill/store.hpp"
 #include "waybill/upkeep.hpp"
 
@@ -43,17 +44,7 @@ struct Options {
 /// All problems of the options.
 Problems check(const Options& options);
 
-/// How far the tables of a database are.
-struct Schema {
-    /// The last migration it has; 0: none yet.
-    std::uint32_t version = 0;
-    /// The last one this version of the library knows. A database may be newer.
-    std::uint32_t newest = 0;
-    /// What migrate() would apply, in order: "2 append".
-    std::vector<std::string> missing{};
-
-    bool operator==(const Schema&) const = default;
-};
+using waybill::Schema;
 
 /// One instance's way into a store in PostgreSQL, with its few connections. They are opened when they are
 /// first needed and replaced when they are lost.

@@ -9,6 +9,7 @@
 #include "waybill/inline.hpp"
 #include "waybill/notebook.hpp"
 #include "waybill/problems.hpp"
+#include "waybill/schema.hpp"
 #include "waybill/runtime.hpp"
 #include "waybill/store.hpp"
 #include "waybill/upkeep.hpp"
@@ -43,17 +44,7 @@ struct Options {
 /// All problems of the options.
 Problems check(const Options& options);
 
-/// How far the tables of a file are.
-struct Schema {
-    /// The last migration it has; 0: none yet.
-    std::uint32_t version = 0;
-    /// The last one this version of the library knows. A file may be newer.
-    std::uint32_t newest = 0;
-    /// What migrate() would apply, in order: "2 notes".
-    std::vector<std::string> missing{};
-
-    bool operator==(const Schema&) const = default;
-};
+using waybill::Schema;
 
 /// Of a file that is not there yet.
 Schema schema_of_new_file();

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "server/config/here.hpp"
+#include "server/config/secret.hpp"
 #include "server/store_access.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/providers.hpp"
@@ -19,11 +20,24 @@ std::string counted(std::size_t count, const std::string& what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+Problems problems_of_database(const server::LoadedConfig& loaded) {
+    const server::Config& config = loaded.config;
+    try {
+        const auto access = server::open_store(config.store, server::store_options(config));
+        access->schema();
+        if (config.relaxed_durability) return {};
+        return access->connect().upkeep()->check_settings();
+    } catch (const StoreError& error) {
+        return {loaded.place("store") + error.what()};
+    }
+}
+
 /// What would keep `serve` from opening it. A store that a server has open is fine.
 Problems problems_of_store(const server::LoadedConfig& loaded) {
     const server::Config& config = loaded.config;
     const std::string place = loaded.place("store");
     const std::string file = server::file_of(config.store);
+    if (server::is_shared(config.store)) return problems_of_database(loaded);
     if (file.empty()) return {};
     const std::string folder = std::filesystem::path{file}.parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
@@ -78,12 +92,13 @@ int check(const Arguments& arguments, const Globals& globals) {
     const server::Config& config = loaded.config;
     if (const std::string file = config_file(globals); !file.empty()) {
         std::cout << file << ": fine. " << counted(config.sources.size(), "source") << ", "
-                  << counted(config.targets.size(), "target") << ", store " << config.store << "\n";
+                  << counted(config.targets.size(), "target") << ", store "
+                  << server::masked_url(config.store) << "\n";
     } else {
         std::cout << "no configuration file: fine. `" << globals.program
                   << " serve` starts the demo: a source \"demo\" and a target that writes to the "
                      "log, store "
-                  << config.store << "\n";
+                  << server::masked_url(config.store) << "\n";
     }
     return 0;
 }

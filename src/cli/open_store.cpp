@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "server/config/secret.hpp"
 #include "server/token.hpp"
 #include "waybill/sqlite.hpp"
 #include "waybill/store.hpp"
@@ -58,6 +59,21 @@ void must_hold_a_store(const std::string& file, bool may_migrate) {
     if (may_migrate) return;
     throw std::runtime_error(file + " is empty; `waybill serve` or " + migrate +
                              " makes a store of it, --store names another");
+}
+
+void must_have_tables(const server::Config& config, const Schema& schema) {
+    const std::string store = server::masked_url(config.store);
+    if (schema.version == 0) {
+        throw std::runtime_error(store +
+                                 " has no tables of ours; `waybill serve` or `waybill migrate` "
+                                 "makes them, --store names another");
+    }
+    if (!schema.missing.empty()) {
+        throw std::runtime_error(store + " is of version " + std::to_string(schema.version) +
+                                 " of " + std::to_string(schema.newest) +
+                                 "; `waybill migrate` or the next `waybill serve` brings it to "
+                                 "this one");
+    }
 }
 
 std::unique_ptr<server::StoreAccess> open_for_command(const server::Config& config,

@@ -18,4 +18,7 @@ std::unique_ptr<server::StoreAccess> open_for_command(const server::Config& conf
 /// it is: it may be somebody else's.
 void must_hold_a_store(const std::string& file, bool may_migrate);
 
+/// The same for a database that many share, by what its tables are.
+void must_have_tables(const server::Config& config, const Schema& schema);
+
 }  // namespace waybill::cli

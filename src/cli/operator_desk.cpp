@@ -9,6 +9,7 @@
 
 #include "cli/open_store.hpp"
 #include "server/admin.hpp"
+#include "server/config/secret.hpp"
 #include "server/store_access.hpp"
 #include "server/token.hpp"
 #include "transport/http_out/http_out.hpp"
@@ -44,6 +45,9 @@ struct OperatorDesk::Direct {
               [this](Message message) { return app.append(std::move(message)); },
               [known] { return known; }) {
         if (migrates) access->migrate();
+        if (!migrates && server::is_shared(config.store)) {
+            must_have_tables(config, access->schema());
+        }
         for (const server::BoxConfig& box : config.boxes) app.box(box.name, box.options);
     }
 
@@ -60,11 +64,12 @@ OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
     const server::Config& config = asked.config;
     problems_ = std::move(asked.problems);
     file_ = server::file_of(config.store);
-    if (file_.empty()) {
+    is_shared_ = server::is_shared(config.store);
+    if (file_.empty() && !is_shared_) {
         throw std::runtime_error("store " + config.store +
                                  " belongs to its server alone; nothing can be asked from outside");
     }
-    const bool is_there = std::filesystem::exists(file_);
+    const bool is_there = is_shared_ || std::filesystem::exists(file_);
     if (!problems_.empty() && !is_there) throw ConfigError{problems_};
     if (!may_create && !is_there) {
         throw std::runtime_error("there is no store " + file_ +
@@ -72,11 +77,12 @@ OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
     }
     if (!problems_.empty()) {
         std::cerr << "warning: " << config_file(globals)
-                  << " cannot be used, see `waybill check`; asked is " << config.store << "\n";
+                  << " cannot be used, see `waybill check`; asked is "
+                  << server::masked_url(config.store) << "\n";
     }
-    if (find_server()) return;
+    if (!is_shared_ && find_server()) return;
     if (!problems_.empty() && may_create) throw ConfigError{problems_};
-    if (is_there) must_hold_a_store(file_, may_create);
+    if (is_there && !is_shared_) must_hold_a_store(file_, may_create);
     auto known = problems_.empty() ? std::make_shared<const server::Config>(config) : nullptr;
     direct_ = std::make_unique<Direct>(config, std::move(known), may_create);
     answer_ = [this](const HttpRequest& request) {
@@ -123,7 +129,7 @@ json::Value OperatorDesk::ask(const HttpRequest& request) {
 }
 
 std::optional<OperatorDesk::OwnersAnswer> OperatorDesk::owners_answer(std::uint64_t command) {
-    if (direct_) return std::nullopt;
+    if (direct_ && !is_shared_) return std::nullopt;
     constexpr int kLooks = 100;
     for (int i = 0; i < kLooks; ++i) {
         const json::Value answer = get("/v1/commands/" + std::to_string(command));

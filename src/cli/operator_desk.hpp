@@ -12,7 +12,8 @@
 
 namespace waybill::cli {
 
-/// Where operators' orders go: the server that has the store open, or the store itself when nobody has.
+/// Where operators' orders go: the server that has the store's file open, or the store itself when nobody
+/// has, or when it is one that many share.
 /// Whoever only looks changes nothing: a file that is no store, or not one of this version, is named.
 ///
 /// Errors: std::runtime_error with what to do, UsageError where the order was not understood, ConfigError
@@ -25,7 +26,7 @@ public:
     OperatorDesk(const OperatorDesk&) = delete;
     OperatorDesk& operator=(const OperatorDesk&) = delete;
 
-    /// The store's file.
+    /// The store's file; empty: it has none.
     const std::string& file() const { return file_; }
     /// The answer's JSON; an error's message is thrown.
     json::Value get(const std::string& target);
@@ -48,6 +49,8 @@ private:
     json::Value ask(const HttpRequest& request);
 
     std::string file_{};
+    /// Others may have it open, and answer commands.
+    bool is_shared_ = false;
     /// What is wrong with the configuration.
     Problems problems_{};
     struct Direct;

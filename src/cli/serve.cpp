@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/open_store.hpp"
 #include "server/config/here.hpp"
+#include "server/config/secret.hpp"
 #include "server/config/units.hpp"
 #include "server/demo.hpp"
 #include "server/server.hpp"
@@ -138,7 +139,7 @@ int serve(const Arguments& arguments, const Globals& asked) {
     allow_connections(loaded.config.server.connections_max, log);
     server::Server server{loaded.config, log, std::move(store)};
     std::cout << "waybill " << server::version << " listens on " << server.address() << ", store "
-              << loaded.config.store << "\n";
+              << server::masked_url(loaded.config.store) << "\n";
     if (is_demo) print_demo(server, secret, globals);
     std::cout << std::flush;
 

@@ -11,6 +11,7 @@
 #include "cli/open_store.hpp"
 #include "cli/operator_desk.hpp"
 #include "cli/progress.hpp"
+#include "server/config/secret.hpp"
 #include "server/config/units.hpp"
 #include "server/generation.hpp"
 #include "server/store_access.hpp"
@@ -29,6 +30,7 @@ constexpr const char* kRunOnceAlone =
 
 /// Another host may be migrating too: it is done in a moment. A server is not.
 std::unique_ptr<server::StoreAccess> open_to_migrate(const server::Config& config) {
+    if (server::is_shared(config.store)) return open_for_command(config, kMigrateAlone);
     constexpr int kLooks = 300;
     const std::string local = server::local_access_file(server::file_of(config.store));
     for (int i = 0; i < kLooks && !std::filesystem::exists(local); ++i) {
@@ -44,28 +46,31 @@ std::unique_ptr<server::StoreAccess> open_to_migrate(const server::Config& confi
 }
 
 /// One that is not there yet is not made to be looked at, and one that is there is left as it is.
-sqlite::Schema schema_of(const server::Config& config) {
+Schema schema_of(const server::Config& config) {
+    if (server::is_shared(config.store)) {
+        return server::open_store(config.store, server::store_options(config))->schema();
+    }
     const std::string file = server::file_of(config.store);
     if (file.empty() || !std::filesystem::exists(file)) return sqlite::schema_of_new_file();
     return sqlite::glance(file).schema;
 }
 
 int print_plan(const Arguments& arguments, const server::Config& config, std::uint32_t to) {
-    const sqlite::Schema schema = schema_of(config);
+    const Schema schema = schema_of(config);
     std::vector<std::string> plan = schema.missing;
     std::erase_if(
         plan, [&](const std::string& migration) { return to != 0 && std::stoul(migration) > to; });
     if (arguments.has("json")) {
         const json::Array steps{plan.begin(), plan.end()};
-        std::cout << json::to_text(json::Object{{"store", config.store},
+        std::cout << json::to_text(json::Object{{"store", server::masked_url(config.store)},
                                                 {"version", schema.version},
                                                 {"newest", schema.newest},
                                                 {"would_apply", steps}})
                   << "\n";
         return 0;
     }
-    std::cout << config.store << ": is of version " << schema.version << " of " << schema.newest
-              << "\n";
+    std::cout << server::masked_url(config.store) << ": is of version " << schema.version << " of "
+              << schema.newest << "\n";
     for (const std::string& migration : plan) std::cout << "would apply " << migration << "\n";
     std::cout << (plan.empty() ? "nothing to do\n" : "nothing was changed\n");
     return 0;
@@ -75,16 +80,19 @@ int migrate(const Arguments& arguments, const Globals& globals) {
     const server::Config config = load(globals, server::Secrets::unneeded).config;
     const auto to =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(arguments.number("to", 0), UINT32_MAX));
-    const std::uint32_t newest = sqlite::schema_of_new_file().newest;
-    if (arguments.has("to") && (to == 0 || to > newest)) {
-        throw UsageError{"--to is a version this program knows: 1 … " + std::to_string(newest)};
+    if (arguments.has("to")) {
+        const std::uint32_t newest = schema_of(config).newest;
+        if (to == 0 || to > newest) {
+            throw UsageError{"--to is a version this program knows: 1 … " + std::to_string(newest)};
+        }
     }
     if (arguments.has("dry-run")) return print_plan(arguments, config, to);
     const auto access = open_to_migrate(config);
     access->migrate(to);
     const std::uint32_t version = access->schema().version;
-    print_result(arguments, json::Object{{"store", config.store}, {"version", version}},
-                 config.store + ": is of version " + std::to_string(version));
+    const std::string store = server::masked_url(config.store);
+    print_result(arguments, json::Object{{"store", store}, {"version", version}},
+                 store + ": is of version " + std::to_string(version));
     const bool goes_back = to != 0 && to < version;
     if (goes_back && !arguments.has("json")) std::cout << "a schema never goes back\n";
     return 0;

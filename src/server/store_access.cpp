@@ -100,11 +100,17 @@ private:
 }  // namespace
 
 StoreOptions store_options(const Config& config) {
-    return {.relaxed_durability = config.relaxed_durability, .busy_timeout = config.busy_timeout};
+    return {.relaxed_durability = config.relaxed_durability,
+            .busy_timeout = config.busy_timeout,
+            .lease = config.engine.lease};
 }
 
 std::string file_of(const std::string& url) {
     return url.starts_with("sqlite:") ? url.substr(7) : std::string{};
+}
+
+bool is_shared(const std::string& url) {
+    return url.starts_with("postgresql://") || url.starts_with("postgres://");
 }
 
 std::unique_ptr<StoreAccess> open_store(const std::string& url, const StoreOptions& options) {
@@ -112,8 +118,10 @@ std::unique_ptr<StoreAccess> open_store(const std::string& url, const StoreOptio
     if (const std::string path = file_of(url); !path.empty()) {
         return std::make_unique<SqliteAccess>(path, options);
     }
-    throw ConfigError{
-        {"store: \"" + masked_url(url) + "\" is not a store; use \"sqlite:PATH\" or \"memory:\""}};
+#ifdef WAYBILL_WITH_POSTGRES
+    if (is_shared(url)) return open_postgres(url, options);
+#endif
+    throw ConfigError{{"store: " + problem_of_store(url)}};
 }
 
 }  // namespace waybill::server

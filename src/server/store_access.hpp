@@ -6,7 +6,7 @@
 
 #include "server/config/config.hpp"
 #include "waybill/notebook.hpp"
-#include "waybill/sqlite.hpp"
+#include "waybill/schema.hpp"
 #include "waybill/store_handle.hpp"
 #include "waybill/time.hpp"
 
@@ -23,7 +23,6 @@ public:
     virtual StoreHandle connect() = 0;
     virtual Notebook& notebook() = 0;
 
-    using Schema = sqlite::Schema;
     virtual Schema schema() = 0;
     /// 0: to the newest this version knows. Throws ConfigError for one that is not known.
     virtual void migrate(std::uint32_t version = 0) = 0;
@@ -35,14 +34,20 @@ struct StoreOptions {
     bool relaxed_durability = false;
     /// How long a write waits for whoever else has the file locked.
     Duration busy_timeout = std::chrono::seconds{2};
+    /// Of the instances: a heartbeat must be answered well before it ends.
+    Duration lease = std::chrono::seconds{5};
 };
 
 StoreOptions store_options(const Config& config);
 
-/// "sqlite:PATH" or "memory:".
+/// "sqlite:PATH", "postgresql://…" or "memory:".
 std::unique_ptr<StoreAccess> open_store(const std::string& url, const StoreOptions& options);
 
 /// The path of "sqlite:PATH"; empty for other stores.
 std::string file_of(const std::string& url);
+/// Several processes may have it open at once, on several hosts: "postgresql://…".
+bool is_shared(const std::string& url);
+/// Of a URL that is_shared(). In postgres_access.cpp, where this program was built with it.
+std::unique_ptr<StoreAccess> open_postgres(const std::string& url, const StoreOptions& options);
 
 }  // namespace waybill::server

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/wording.hpp"
+#include "server/store_access.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::server {
@@ -25,6 +26,8 @@ bool is_served(const Config& config, const Target& target) {
 }
 
 std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config& config) {
+    // Another server may have another configuration, and serve it: nobody is asked yet.
+    if (is_shared(config.store)) return {};
     std::vector<UnservedTarget> unserved;
     const std::vector<Target> registry = catalogue.targets();
     for (const Target& target : registry) {

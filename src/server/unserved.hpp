@@ -27,8 +27,8 @@ struct UnservedTarget {
 
 /// Whether the configuration has it, perhaps under a newer key. Pure.
 bool is_served(const Config& config, const Target& target);
-/// Those nobody serves and no other registered one took over from. On the stores of today one process
-/// has all instances. Throws StoreError.
+/// Those nobody serves and no other registered one took over from. Of a
+/// store that many processes share nothing is said. Throws StoreError.
 std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config& config);
 
 /// For people: what is so, and the two things to do.

@@ -162,6 +162,16 @@ PostgresServer::PostgresServer() {
     }
 }
 
+void PostgresServer::create(const std::string& database) const {
+    PGconn* const connection = PQconnectdb(conninfo_.c_str());
+    PGresult* const result = PQexec(connection, ("create database " + database).c_str());
+    const bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
+    const std::string error = PQerrorMessage(connection);
+    PQclear(result);
+    PQfinish(connection);
+    if (!is_done) throw std::runtime_error("no database " + database + ": " + error);
+}
+
 PostgresServer::~PostgresServer() {
     ::kill(process_, SIGQUIT);
     ended(process_);

@@ -17,6 +17,12 @@ public:
 
     /// Of a superuser.
     const std::string& conninfo() const { return conninfo_; }
+    /// The same for another database of it.
+    std::string url(const std::string& database) const {
+        return "postgresql://waybill@/" + database + "?host=" + folder_;
+    }
+    /// Makes an empty one.
+    void create(const std::string& database) const;
 
     PostgresServer(const PostgresServer&) = delete;
     PostgresServer& operator=(const PostgresServer&) = delete;

@@ -2,6 +2,7 @@
 
 #include "server/config/parts.hpp"
 #include "server/config/secret.hpp"
+#include "server/store_access.hpp"
 
 namespace waybill::server {
 namespace {
@@ -17,9 +18,13 @@ bool is_folder(const std::string& path) {
 
 std::string problem_of_store(const std::string& url) {
     if (url == "memory:") return {};
+#ifdef WAYBILL_WITH_POSTGRES
+    if (is_shared(url)) return {};
+#endif
     if (!url.starts_with(kSqlite)) {
-        return in_quotes(masked_url(url)) +
-               " is not a store of this version; use \"sqlite:PATH\" or \"memory:\"";
+        return in_quotes(masked_url(url)) + " is not a store of this " +
+               (is_shared(url) ? "program, which was built without PostgreSQL" : "version") +
+               "; use \"sqlite:PATH\", \"postgresql://…\" or \"memory:\"";
     }
     const std::string path = url.substr(kSqlite.size());
     if (path.empty()) return "names no file; use \"sqlite:PATH\"";

@@ -1,0 +1,118 @@
+/// The program on a PostgreSQL that several servers share.
+
+#include <csignal>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/program_fixture.hpp"
+#include "support/postgres_server.hpp"
+#include "waybill/json.hpp"
+
+namespace waybill::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class PostgresProgram : public Program {
+protected:
+    PostgresProgram() {
+        static int databases = 0;
+        database_ = "shared_" + std::to_string(++databases);
+        PostgresServer::instance().create(database_);
+        write("waybill.toml", "store = \"" + url() + R"("
+[engine]
+lease = "1s"
+[[targets]]
+key     = "keep"
+box     = "outbox"
+command = ["/bin/sh", "-c", "test -e works || exit 65; echo $WAYBILL_MESSAGE_ID >> handled"]
+)");
+    }
+    std::string url() const { return PostgresServer::instance().url(database_); }
+    Process serve() { return {folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}}; }
+    /// Its id.
+    std::string publish(const std::string& type) {
+        const Ran ran = run_here({"publish", "--type", type, "--json"});
+        EXPECT_EQ(ran.code, 0) << ran.output;
+        return json::parse(ran.output).find("id")->as_string();
+    }
+    std::multiset<std::string> handled() const {
+        std::ifstream file{folder_.file("handled")};
+        std::multiset<std::string> ids;
+        for (std::string id; file >> id;) ids.insert(id);
+        return ids;
+    }
+
+    std::string database_;
+};
+
+TEST_F(PostgresProgram, ServersShareTheWorkAndOneThatIsKilledLosesNothing) {
+    write("works", "");
+    Process first = serve();
+    Process second = serve();
+    ASSERT_NE(first.port(), second.port());
+    std::multiset<std::string> published;
+    for (int i = 0; i < 6; ++i) published.insert(publish("before"));
+
+    first.end(SIGKILL);
+    for (int i = 0; i < 6; ++i) published.insert(publish("after"));
+
+    EXPECT_TRUE(eventually({"messages", "list", "--state", "open"}, "nothing"));
+    // One that was running when its server died may have run twice; none is missing.
+    const std::multiset<std::string> ran = handled();
+    for (const std::string& id : published) EXPECT_TRUE(ran.contains(id)) << id;
+    EXPECT_THAT(run_here({"dead", "list"}).output, HasSubstr("nothing"));
+    EXPECT_EQ(second.end(SIGTERM), 0);
+}
+
+TEST_F(PostgresProgram, WhatDiedIsSeenAndRequeuedFromAnywhere) {
+    Process server = serve();
+    server.port();
+    const std::string id = publish("order.placed");
+    ASSERT_TRUE(eventually({"dead", "list"}, "exit code 65"));
+
+    write("works", "");
+    const Ran requeued = run_here({"dead", "requeue", id});
+
+    EXPECT_EQ(requeued.code, 0) << requeued.output;
+    EXPECT_TRUE(eventually({"messages", "list", "--state", "done"}, id));
+    EXPECT_EQ(handled(), std::multiset<std::string>{id});
+}
+
+TEST_F(PostgresProgram, WhoLooksMakesNoTablesAndPrintsNoPassword) {
+    std::string secret = url();
+    secret.insert(secret.find('@'), ":hunter2");
+
+    const Ran looked = hear({"messages", "list", "--store", secret});
+    const Ran planned = hear({"migrate", "--dry-run", "--store", secret});
+    const Ran migrated = hear({"migrate", "--store", secret});
+    const Ran listed = hear({"messages", "list", "--store", secret});
+    const Ran checked = hear({"check", "--store", secret});
+
+    EXPECT_EQ(looked.code, 1);
+    EXPECT_THAT(looked.output, HasSubstr("has no tables of ours"));
+    EXPECT_THAT(planned.output,
+                AllOf(HasSubstr("would apply 1"), HasSubstr("nothing was changed")));
+    EXPECT_EQ(migrated.code, 0);
+    EXPECT_EQ(listed.code, 0) << listed.output;
+    EXPECT_EQ(checked.code, 0) << checked.output;
+    for (const Ran& ran : {looked, planned, migrated, listed, checked}) {
+        EXPECT_THAT(ran.output, Not(HasSubstr("hunter2")));
+    }
+}
+
+TEST_F(PostgresProgram, ADatabaseThatCannotBeReachedIsNamedByCheck) {
+    const Ran checked = hear({"check", "--store", url() + "-nowhere"});
+
+    EXPECT_NE(checked.code, 0);
+    EXPECT_THAT(checked.output, HasSubstr("--store: "));
+}
+
+}  // namespace
+}  // namespace waybill::test
