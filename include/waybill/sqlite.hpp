@@ -9,8 +9,8 @@
 #include "waybill/inline.hpp"
 #include "waybill/notebook.hpp"
 #include "waybill/problems.hpp"
-#include "waybill/schema.hpp"
 #include "waybill/runtime.hpp"
+#include "waybill/schema.hpp"
 #include "waybill/store.hpp"
 #include "waybill/upkeep.hpp"
 

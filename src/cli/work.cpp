@@ -17,6 +17,7 @@
 #include "server/store_access.hpp"
 #include "server/token.hpp"
 #include "waybill/signing.hpp"
+#include "waybill/sqlite.hpp"
 #include "waybill/system.hpp"
 
 /// Commands that write or work.

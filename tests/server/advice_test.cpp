@@ -131,10 +131,10 @@ TEST_F(Advice, WhoOnlyLooksNeedsNoSecretAndAsksNobodyForOne) {
 
 TEST_F(Advice, APasswordOnTheCommandLineIsNotRepeated) {
     for (const char* command : {"check", "serve", "stats"}) {
-        const Ran ran = hear({command, "--store", "postgresql://user:canary@host/db"});
+        const Ran ran = hear({command, "--store", "mysql://user:canary@host/db"});
 
         EXPECT_EQ(ran.code, 2);
-        EXPECT_THAT(ran.output, HasSubstr("--store: \"postgresql://user:***@host/db\" is not a"));
+        EXPECT_THAT(ran.output, HasSubstr("--store: \"mysql://user:***@host/db\" is not a"));
         EXPECT_THAT(ran.output, Not(HasSubstr("canary")));
     }
 }

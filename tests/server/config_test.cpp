@@ -411,7 +411,7 @@ TEST(Config, APasswordInAUrlIsNeverShown) {
     };
     for (const auto& [url, shown] : table) EXPECT_EQ(masked_url(url), shown);
 
-    const std::string store = "postgresql://user:canary@host/db";
+    const std::string store = "mysql://user:canary@host/db";
     for (const Problems& problems :
          {problems_of("store = '" + store + "'"), problems_of("", {{"WAYBILL_STORE", store}}),
           problems_of("[[targets]]\nkey = 'a'\nurl = 'ftp://user:canary@host/'")}) {
