@@ -65,8 +65,8 @@ int boxes(const Arguments& arguments, const Globals& globals) {
     }
     if (verb == "repartition") {
         throw UsageError{
-            "a SQLite file has one owner, so its boxes need no other partitions; boxes repartition "
-            "comes with the stores that several hosts share"};
+            "boxes repartition comes in a later version; a SQLite file has one owner, so its boxes "
+            "need no other partitions"};
     }
     if (verb != "pause" && verb != "resume") {
         throw UsageError{"boxes knows list, pause and resume, not \"" + verb + "\""};

@@ -44,9 +44,11 @@ struct OperatorDesk::Direct {
               [this](const std::string& path) { access->backup(path); },
               [this](Message message) { return app.append(std::move(message)); },
               [known] { return known; }) {
-        if (migrates) access->migrate();
-        if (!migrates && server::is_shared(config.store)) {
+        if (server::is_shared(config.store)) {
+            // Others may run on it: only serve and migrate change its tables.
             must_have_tables(config, access->schema());
+        } else if (migrates) {
+            access->migrate();
         }
         for (const server::BoxConfig& box : config.boxes) app.box(box.name, box.options);
     }
@@ -65,12 +67,12 @@ OperatorDesk::OperatorDesk(const Globals& globals, bool may_create) {
     problems_ = std::move(asked.problems);
     file_ = server::file_of(config.store);
     is_shared_ = server::is_shared(config.store);
-    if (file_.empty() && !is_shared_) {
-        throw std::runtime_error("store " + config.store +
-                                 " belongs to its server alone; nothing can be asked from outside");
-    }
     const bool is_there = is_shared_ || std::filesystem::exists(file_);
     if (!problems_.empty() && !is_there) throw ConfigError{problems_};
+    if (file_.empty() && !is_shared_) {
+        throw std::runtime_error("store " + server::masked_url(config.store) +
+                                 " belongs to its server alone; nothing can be asked from outside");
+    }
     if (!may_create && !is_there) {
         throw std::runtime_error("there is no store " + file_ +
                                  "; start `waybill serve` once, or name another with --store");

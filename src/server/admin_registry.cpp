@@ -5,6 +5,7 @@
 #include "server/admin_json.hpp"
 #include "server/answer.hpp"
 #include "server/config/units.hpp"
+#include "server/store_access.hpp"
 #include "server/unserved.hpp"
 #include "waybill/json.hpp"
 
@@ -75,7 +76,10 @@ HttpResponse Admin::targets() {
         const auto found = std::ranges::find_if(unserved, [&](const UnservedTarget& one) {
             return one.box == target.box && one.key == target.key;
         });
-        if (config) object.emplace_back("served", found == unserved.end());
+        // Of a shared store nobody here knows what the other servers serve.
+        if (config && !is_shared(config->store)) {
+            object.emplace_back("served", found == unserved.end());
+        }
         if (found != unserved.end()) object.emplace_back("waiting", found->waiting);
         items.emplace_back(std::move(object));
     }
@@ -89,6 +93,11 @@ HttpResponse Admin::forget(const std::string& box, const std::string& key,
     if (config && has_target(*config, box, key)) {
         return error_response(409, "configured",
                               key + " is configured here; take it out of the configuration first");
+    }
+    if (config && is_shared(config->store)) {
+        return error_response(409, "shared",
+                              "other servers share this store and may serve " + key +
+                                  "; which do is not asked yet, so nothing is forgotten");
     }
     const bool was_there = catalogue_.forget_target(box, key);
     // Begun before and gone now: this order did it.

@@ -399,6 +399,7 @@ TEST(Config, APasswordInAUrlIsNeverShown) {
         {"postgresql://user:canary@host:5432/db", "postgresql://user:***@host:5432/db"},
         {"postgresql://user:can/ary@host/db", "postgresql://user:***@host/db"},
         {"postgresql://user:c@n@ry@host/db", "postgresql://user:***@host/db"},
+        {"postgresql://user:c@n/ary@host/db", "postgresql://user:***@host/db"},
         {"postgresql://host/db?user=u&password=canary&x=1",
          "postgresql://host/db?user=u&password=***&x=1"},
         {"host=h password=canary user=u", "host=h password=*** user=u"},

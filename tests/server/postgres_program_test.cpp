@@ -77,6 +77,10 @@ TEST_F(PostgresProgram, WhatDiedIsSeenAndRequeuedFromAnywhere) {
     const std::string id = publish("order.placed");
     ASSERT_TRUE(eventually({"dead", "list"}, "exit code 65"));
 
+    EXPECT_THAT(run_here({"targets", "list", "--json"}).output, Not(HasSubstr("served")));
+    EXPECT_THAT(hear({"targets", "forget", "other", "--box", "outbox", "--yes"}).output,
+                HasSubstr("other servers share this store"));
+
     write("works", "");
     const Ran requeued = run_here({"dead", "requeue", id});
 

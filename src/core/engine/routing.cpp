@@ -98,10 +98,15 @@ void Machine::follow_registry(Work& work, std::uint32_t index) {
         clear_timer(delivery);
         delivery.state = Delivery::State::done;
         delivery.waived = true;
+        delivery.changed = delivery.sent = false;
         mark_dirty(work);
     } else if (!is_forgotten && delivery.waived) {
         delivery.state = Delivery::State::ready;
         delivery.waived = false;
+        if (delivery.failures > 0) {
+            delivery.changed = true;  // the last one may not have been stored
+            mark_dirty(work);
+        }
         if (delivery.attached && !work.entered) {
             set_timer(work, index, work.message->not_before);
         } else if (delivery.attached) {

@@ -40,7 +40,7 @@ BulkResult in_batches(Catalogue& catalogue, const Filter& filter, std::uint32_t 
     const std::uint64_t allowed = std::min(letters_max, DeadLetters::bulk_max);
     std::uint64_t left = std::min(there, allowed);
     BulkResult result{.capped = there > allowed};
-    const std::string last = left > 0 ? detail::last_letter(catalogue, wanted, there) : "";
+    const std::string last = left > 0 ? detail::last_letter(catalogue, wanted, left) : "";
     std::string cursor;
     while (left > 0) {
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, kBatch));

@@ -19,7 +19,11 @@ std::size_t end_of_login(std::string_view url, std::size_t from) {
     const std::size_t slash = std::min(url.find_first_of("/?#", from), url.size());
     const std::string_view authority = url.substr(from, slash - from);
     const std::size_t at = authority.rfind('@');
-    if (at != std::string_view::npos) return from + at;
+    if (at != std::string_view::npos) {
+        // A password may have both "@" and "/"; what else has an "@" behind the host is hidden with it.
+        const std::size_t last = url.substr(0, url.find('?', from + at)).rfind('@');
+        return std::max(from + at, last);
+    }
     const std::size_t colon = authority.rfind(':');
     const bool is_cut = colon != std::string_view::npos && !authority.ends_with(']') &&
                         !is_number(authority.substr(colon + 1));
