@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,20 @@ public:
     virtual void keep_note(const std::string& name, const std::string& text,
                            StoreTime until = store_never) = 0;
     virtual void drop_note(const std::string& name) = 0;
+
+    /// Lets go when it goes, also when its process dies.
+    class Hold {
+    public:
+        Hold() = default;
+        virtual ~Hold() = default;
+        Hold(const Hold&) = delete;
+        Hold& operator=(const Hold&) = delete;
+    };
+    /// Meanwhile no other process holds this name; waits a while for who does. Null: it still does. A
+    /// store that one process has to itself always gives it.
+    virtual std::unique_ptr<Hold> hold(const std::string& /*name*/) {
+        return std::make_unique<Hold>();
+    }
 };
 
 }  // namespace waybill

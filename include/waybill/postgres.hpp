@@ -7,6 +7,7 @@
 
 #include "waybill/catalogue.hpp"
 #include "waybill/inline.hpp"
+#include "waybill/instances.hpp"
 #include "waybill/notebook.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/schema.hpp"
@@ -61,6 +62,9 @@ class PostgresStore : public Store,
                       public InlineStore,
                       public Notebook {
 public:
+    /// Who works on it, the oldest first; also the dead that partitions still name.
+    virtual std::vector<InstanceSeen> instances() = 0;
+
     virtual Schema schema() = 0;
     using Upkeep::migrate;
     /// Only up to this one; what the database has beyond it stays. Throws ConfigError for one that is
@@ -72,5 +76,10 @@ public:
 /// them. Nothing is connected yet: a server that cannot be reached is told by the first call.
 /// Throws ConfigError.
 std::unique_ptr<PostgresStore> open(const std::string& conninfo, const Options& options = {});
+
+/// What migrate() would do to bring a schema from one version to a later one, as SQL for whoever may. 0: from
+/// nothing. Throws ConfigError for versions that are not known.
+std::string migration_script(std::uint32_t from, std::uint32_t to,
+                             const std::string& schema = "waybill");
 
 }  // namespace waybill::postgres

@@ -49,6 +49,10 @@ using waybill::Schema;
 /// Of a file that is not there yet.
 Schema schema_of_new_file();
 
+/// The SQL of the migrations from one version to a later one, to be read. 0: from nothing. Throws ConfigError
+/// for versions that are not known.
+std::string migration_script(std::uint32_t from, std::uint32_t to);
+
 /// What a file is.
 struct Glance {
     /// Version 0: our tables are not in it.

@@ -5,6 +5,7 @@
 namespace waybill::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -46,6 +47,74 @@ TEST_F(Postgres, ANewerSchemaIsLeftAlone) {
 
     EXPECT_NO_THROW(store_->migrate());
     EXPECT_EQ(store_->schema().version, 1000U);
+}
+
+TEST_F(Postgres, ABreakingMigrationOfALaterVersionIsRefusedByThisOne) {
+    schema_.change(
+        "insert into waybill.migration (number, name, checksum, breaking) values "
+        "(1000, 'later', 'x', false), (1001, 'without_open', 'x', true)");
+    try {
+        store_->migrate();
+        FAIL() << "it went on";
+    } catch (const StoreError& error) {
+        EXPECT_EQ(error.reaction(), Reaction::give_up);
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("migration 1001 without_open, breaking"),
+                                        HasSubstr("run the later version")));
+    }
+}
+
+TEST_F(Postgres, ThePrintedMigrationMakesASchemaThatThisVersionTakesForItsOwn) {
+    postgres::Options by_hand = schema_.options();
+    by_hand.schema += "_by_hand";
+    const auto store = postgres::open(PostgresServer::instance().conninfo(), by_hand);
+    const std::uint32_t newest = store->schema().newest;
+
+    auto person = stranger();
+    person->script(postgres::migration_script(0, 2, by_hand.schema), "test");
+    EXPECT_EQ(store->schema().version, 2U);
+    person->script(postgres::migration_script(2, newest, by_hand.schema), "test");
+
+    EXPECT_THAT(store->schema().missing, IsEmpty());
+    EXPECT_NO_THROW(store->migrate());
+    EXPECT_TRUE(store->health().reachable);
+    EXPECT_THROW(postgres::migration_script(0, newest + 1), ConfigError);
+}
+
+TEST_F(Postgres, WhoWorksOnItIsListedWithWhatItServes) {
+    InstanceState state{
+        .name = "host-a", .boxes = {"orders"}, .executes = {target_number("orders", "bill")}};
+    state.incarnation.bytes[0] = 7;
+    const Taken taken = own(*store_, 7);
+    store_->beat(state);
+    schema_.advance(2s);
+    store_->beat(state);
+
+    const std::vector<InstanceSeen> seen = store_->instances();
+
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].name, "host-a");
+    EXPECT_TRUE(seen[0].alive);
+    EXPECT_EQ(seen[0].last_beat - seen[0].since, Duration{2s});
+    EXPECT_EQ(seen[0].partitions, 1U);
+    EXPECT_TRUE(serves(seen[0], {.box = "orders", .key = "bill"}));
+    EXPECT_FALSE(serves(seen[0], {.box = "orders", .key = "mail"}));
+    schema_.advance(1min);
+    EXPECT_FALSE(store_->instances().at(0).alive);
+    EXPECT_FALSE(serves(store_->instances().at(0), {.box = "orders", .key = "bill"}));
+}
+
+TEST_F(Postgres, ANameIsHeldByOneProcessAtATime) {
+    postgres::Options impatient = schema_.options();
+    impatient.people_deadline = 5s;
+    const auto other = postgres::open(PostgresServer::instance().conninfo(), impatient);
+    auto held = store_->hold("operation/1");
+    ASSERT_NE(held, nullptr);
+
+    EXPECT_EQ(other->hold("operation/1"), nullptr);
+    EXPECT_NE(other->hold("operation/2"), nullptr);
+    held.reset();
+
+    EXPECT_NE(store_->hold("operation/1"), nullptr);
 }
 
 TEST_F(Postgres, AStoreWithoutTablesSaysWhatToDo) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,8 @@
 #include "rows.hpp"
 #include "waybill/catalogue.hpp"
 #include "waybill/inline.hpp"
+#include "waybill/instances.hpp"
+#include "waybill/notebook.hpp"
 #include "waybill/store.hpp"
 #include "waybill/upkeep.hpp"
 
@@ -29,7 +32,9 @@ std::vector<Target> targets(Database& db);
 bool forget_target(Database& db, const std::string& box, const std::string& key);
 
 // own.cpp
-BeatReply beat(Database& db, const InstanceState& state);
+/// `listener`: as waybill.instance has it.
+BeatReply beat(Database& db, const InstanceState& state, std::optional<std::int32_t> listener = {});
+std::vector<InstanceSeen> instances(Database& db);
 /// Transaction.
 std::vector<Taken> take(Database& db, const Uuid& self, std::span<const TakeRequest> wanted);
 void give(Database& db, std::span<const GiveRequest> partitions);
@@ -72,5 +77,7 @@ StoreHealth health(Database& db);
 std::optional<std::string> note(Database& db, const std::string& name);
 void keep_note(Database& db, const std::string& name, const std::string& text, StoreTime until);
 void drop_note(Database& db, const std::string& name);
+/// On a connection of its own. Null: somebody else kept it for as long as a lock is waited for.
+std::unique_ptr<Notebook::Hold> hold(const Address& address, const std::string& name);
 
 }  // namespace waybill::postgres

@@ -116,15 +116,19 @@ bool Database::is_usable() {
            PQtransactionStatus(connection_) == PQTRANS_IDLE;
 }
 
-std::string Database::in_schema(std::string_view text) const {
+std::string in_schema(std::string_view text, const std::string& schema) {
     constexpr std::string_view name = "waybill.";
-    if (address_.schema == "waybill") return std::string{text};
+    if (schema == "waybill") return std::string{text};
     std::string out;
     for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name)) {
-        out.append(text.substr(0, at)).append("\"").append(address_.schema).append("\".");
+        out.append(text.substr(0, at)).append("\"").append(schema).append("\".");
         text.remove_prefix(at + name.size());
     }
     return out.append(text);
+}
+
+std::string Database::in_schema(std::string_view text) const {
+    return postgres::in_schema(text, address_.schema);
 }
 
 std::string Database::text_of(const sql::Query& query) const {

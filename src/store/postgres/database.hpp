@@ -126,6 +126,9 @@ private:
     std::array<bool, sql::query_count> is_prepared_{};
 };
 
+/// A text that calls the schema "waybill", for one of another name.
+std::string in_schema(std::string_view text, const std::string& schema);
+
 /// Rolled back unless committed.
 class Transaction {
 public:

@@ -72,6 +72,11 @@ std::string Listener::trouble() const {
     return trouble_;
 }
 
+std::optional<std::int32_t> Listener::backend() const {
+    if (!is_wanted_) return std::nullopt;
+    return backend_.load();
+}
+
 void Listener::run() {
     bool is_first = true;
     do {
@@ -82,9 +87,11 @@ void Listener::run() {
                 const std::lock_guard lock{mutex_};
                 trouble_.clear();
             }
+            backend_ = PQbackendPID(db.handle());
             if (!std::exchange(is_first, false)) wake();
             serve(db);
         } catch (const StoreError& error) {
+            backend_ = 0;
             {
                 const std::lock_guard lock{mutex_};
                 trouble_ = error.what();

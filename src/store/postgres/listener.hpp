@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,8 @@ public:
     void wake();
     /// Why wake-ups are lost; empty while they are not, or nobody needs them.
     std::string trouble() const;
+    /// The backend that tells us; 0: none at the moment. Nothing: nobody is to be told.
+    std::optional<std::int32_t> backend() const;
 
 private:
     void start();
@@ -49,6 +52,7 @@ private:
     const int poke_;  ///< an eventfd: there is something to do
     std::atomic<bool> is_stopping_ = false;
     std::atomic<bool> has_news_ = false;
+    std::atomic<std::int32_t> backend_ = 0;
     mutable std::mutex mutex_{};  ///< guards the three below; held while somebody is woken
     std::function<void()> wake_{};
     std::string trouble_{};

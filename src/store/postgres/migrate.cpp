@@ -22,19 +22,48 @@ std::string described(const sql::Migration& migration) {
     return std::to_string(migration.number) + " " + migration.name;
 }
 
-/// By number, with its checksum.
-std::map<int, std::string> applied(Database& db) {
-    std::map<int, std::string> found;
+/// A row of waybill.migration.
+struct Applied {
+    std::string checksum{};
+    std::string name{};
+    bool breaking = false;
+};
+
+std::map<int, Applied> applied(Database& db) {
+    std::map<int, Applied> found;
     {
         Rows rows = db.read(sql::has_migrations);
         if (!rows.next() || !rows.flag(0)) return found;
     }
     Rows rows = db.read(sql::list_migrations);
-    while (rows.next()) found.emplace(rows.number<int>(0), rows.string(1));
+    while (rows.next()) {
+        found.emplace(rows.number<int>(0), Applied{rows.string(1), rows.string(2), rows.flag(3)});
+    }
     return found;
 }
 
-bool is_current(const std::map<int, std::string>& known, std::uint32_t version) {
+/// Said in its first line.
+bool is_breaking(const sql::Migration& migration) {
+    return migration.text.starts_with("-- breaking");
+}
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw StoreError{Reaction::give_up, "postgres store: " + why};
+}
+
+/// Later versions add to the schema; what they take away they say.
+void must_be_usable(const std::map<int, Applied>& known) {
+    for (const auto& [number, migration] : known) {
+        if (static_cast<std::uint32_t>(number) <= newest_migration() || !migration.breaking)
+            continue;
+        refuse("the schema was changed by a later version (migration " + std::to_string(number) +
+               " " + migration.name + ", breaking), and this one knows " +
+               std::to_string(newest_migration()) + "; run the later version");
+    }
+}
+
+bool is_current(const std::map<int, Applied>& known, std::uint32_t version) {
+    must_be_usable(known);
     bool current = true;
     for (const sql::Migration& migration : sql::migrations) {
         const auto found = known.find(migration.number);
@@ -42,23 +71,38 @@ bool is_current(const std::map<int, std::string>& known, std::uint32_t version) 
             current = current && static_cast<std::uint32_t>(migration.number) > version;
             continue;
         }
-        if (found->second == checksum(migration.text)) continue;
-        throw StoreError{Reaction::give_up,
-                         "postgres store: migration " + described(migration) +
-                             " was applied with another text than this version has; the schema was "
-                             "made by a different build: use that one, or another schema"};
+        if (found->second.checksum == checksum(migration.text)) continue;
+        refuse("migration " + described(migration) +
+               " was applied with another text than this version has; the schema was made by a "
+               "different build: use that one, or another schema");
     }
     return current;
 }
 
-void apply_missing(Database& db, const std::map<int, std::string>& known, std::uint32_t version) {
+/// Who would be broken must have ended first.
+void must_be_alone(Database& db, const sql::Migration& migration) {
+    Rows rows = db.read(sql::instances_behind, std::int32_t{migration.number});
+    std::string names;
+    while (rows.next()) names += (names.empty() ? "" : ", ") + rows.string(0);
+    if (names.empty()) return;
+    refuse("migration " + described(migration) +
+           " is breaking, and instances of an earlier version run: " + names +
+           "; stop them first, or let them be replaced");
+}
+
+void apply_missing(Database& db, const std::map<int, Applied>& known, std::uint32_t version) {
     for (const sql::Migration& migration : sql::migrations) {
         const auto number = static_cast<std::uint32_t>(migration.number);
         if (number > version || known.contains(migration.number)) continue;
+        if (is_breaking(migration)) must_be_alone(db, migration);
         db.script(db.in_schema(migration.text), migration.name);
         db.write(sql::insert_migration, std::int32_t{migration.number}, migration.name,
-                 checksum(migration.text));
+                 checksum(migration.text), is_breaking(migration));
     }
+}
+
+std::string in_quotes(std::string_view text) {
+    return "'" + std::string{text} + "'";  // names and checksums: nothing to escape in them
 }
 
 }  // namespace
@@ -75,6 +119,34 @@ Schema schema(Database& db) {
     }
     if (!known.empty()) schema.version = static_cast<std::uint32_t>(known.rbegin()->first);
     return schema;
+}
+
+std::string migration_script(std::uint32_t from, std::uint32_t to, const std::string& schema) {
+    if (to == 0 || to > newest_migration() || from > to) {
+        throw ConfigError{{"migrate: there is no way from version " + std::to_string(from) +
+                           " to " + std::to_string(to) + "; this program knows 1 … " +
+                           std::to_string(newest_migration())}};
+    }
+    const auto mine = [&](const sql::Query& query) {
+        std::string_view text = query.text;
+        while (text.starts_with('\n') || text.starts_with("--")) {
+            text.remove_prefix(text.starts_with('\n') ? 1 : text.find('\n'));
+        }
+        return in_schema(text, schema) + ";\n";
+    };
+    std::string script = "begin;\n" + mine(sql::migration_lock) + "create schema if not exists \"" +
+                         schema + "\";\n" + mine(sql::create_migrations);
+    for (const sql::Migration& migration : sql::migrations) {
+        const auto number = static_cast<std::uint32_t>(migration.number);
+        if (number <= from || number > to) continue;
+        script += "\n-- " + described(migration) + "\n" + in_schema(migration.text, schema) +
+                  "insert into \"" + schema +
+                  "\".migration (number, name, checksum, breaking) values (" +
+                  std::to_string(number) + ", " + in_quotes(migration.name) + ", " +
+                  in_quotes(checksum(migration.text)) + ", " +
+                  (is_breaking(migration) ? "true" : "false") + ");\n";
+    }
+    return script + "commit;\n";
 }
 
 void migrate(Database& db, std::uint32_t version) {

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "calls.hpp"
+#include "migrate.hpp"
 
 namespace waybill::postgres {
 namespace {
@@ -27,12 +28,13 @@ std::vector<RunningDelivery> running_of(const std::vector<std::string>& texts) {
     return all;
 }
 
-void renew(Database& db, const InstanceState& state) {
+void renew(Database& db, const InstanceState& state, std::optional<std::int32_t> listener) {
     Longs executes;
     for (const std::uint64_t number : state.executes) executes.add(number);
     db.write(sql::put_instance, state.incarnation, state.lease, state.stopping, state.name,
              state.guest, std::int64_t{state.hungry}, texts_of(state.boxes), executes,
-             texts_of(running_texts(state.running)), static_cast<std::int64_t>(state.waiting));
+             texts_of(running_texts(state.running)), static_cast<std::int64_t>(state.waiting),
+             static_cast<std::int32_t>(newest_migration()), listener);
 }
 
 bool owns_any(Database& db, const Uuid& incarnation) {
@@ -154,12 +156,12 @@ Taken hand_over(PartitionId id, PartitionRow& row, const Uuid& self, const Owner
 
 }  // namespace
 
-BeatReply beat(Database& db, const InstanceState& state) {
+BeatReply beat(Database& db, const InstanceState& state, std::optional<std::int32_t> listener) {
     // The renewal first, by itself: nothing else may hold it up.
     if (state.stopping && !owns_any(db, state.incarnation)) {
         db.write(sql::remove_instance, state.incarnation);
     } else {
-        renew(db, state);
+        renew(db, state, listener);
     }
     db.write(sql::bury_instances);
 
@@ -211,6 +213,27 @@ std::vector<Taken> take(Database& db, const Uuid& self, std::span<const TakeRequ
         db.write(sql::take_partitions, ids, self, epochs, unclean_ends, unclean_at);
     }
     return taken;
+}
+
+std::vector<InstanceSeen> instances(Database& db) {
+    std::vector<InstanceSeen> all;
+    Rows rows = db.read(sql::all_instances);
+    while (rows.next()) {
+        all.push_back({.incarnation = rows.uuid(0),
+                       .name = rows.string(1),
+                       .alive = rows.flag(2),
+                       .stopping = rows.flag(3),
+                       .guest = rows.flag(4),
+                       .since = rows.time(5),
+                       .last_beat = rows.time(6),
+                       .lease = Duration{rows.integer(7)},
+                       .boxes = rows.texts(8),
+                       .executes = decode_numbers(rows.bytes(9)),
+                       .waiting = rows.number<std::uint64_t>(10),
+                       .running = rows.number<std::uint32_t>(11),
+                       .partitions = rows.number<std::uint32_t>(12)});
+    }
+    return all;
 }
 
 void give(Database& db, std::span<const GiveRequest> partitions) {

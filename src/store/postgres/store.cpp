@@ -19,7 +19,8 @@ Address address(const std::string& conninfo, const Options& options, Role role, 
 class PostgresConnection final : public PostgresStore {
 public:
     PostgresConnection(const std::string& conninfo, const Options& options)
-        : options_(options),
+        : conninfo_(conninfo),
+          options_(options),
           appends_(address(conninfo, options, Role::hot, options.deadline),
                    options.append_connections),
           beats_(address(conninfo, options, Role::hot, options.beat_deadline), 1),
@@ -57,7 +58,8 @@ public:
         });
     }
     BeatReply beat(const InstanceState& state) override {
-        return beats_.use([&](Database& db) { return postgres::beat(db, state); });
+        return beats_.use(
+            [&](Database& db) { return postgres::beat(db, state, listener_.backend()); });
     }
     std::vector<Taken> take(const Uuid& self, std::span<const TakeRequest> wanted) override {
         return channel_.transact([&](Database& db) { return postgres::take(db, self, wanted); });
@@ -174,7 +176,15 @@ public:
         people_.use([&](Database& db) { postgres::drop_note(db, name); });
     }
 
+    std::unique_ptr<Hold> hold(const std::string& name) override {
+        return postgres::hold(address(conninfo_, options_, Role::people, options_.people_deadline),
+                              name);
+    }
+
     // PostgresStore
+    std::vector<InstanceSeen> instances() override {
+        return people_.use([&](Database& db) { return postgres::instances(db); });
+    }
     Schema schema() override {
         return people_.use([&](Database& db) { return postgres::schema(db); });
     }
@@ -188,6 +198,7 @@ private:
         listener_.announce();
     }
 
+    const std::string conninfo_;
     const Options options_;
     Boxes boxes_{};
     Pool appends_;

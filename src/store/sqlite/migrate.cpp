@@ -80,6 +80,22 @@ Schema schema_of_new_file() {
     return schema;
 }
 
+std::string migration_script(std::uint32_t from, std::uint32_t to) {
+    const auto newest = static_cast<std::uint32_t>(sql::migrations.back().number);
+    if (to == 0 || to > newest || from > to) {
+        throw ConfigError{{"migrate: there is no way from version " + std::to_string(from) +
+                           " to " + std::to_string(to) + "; this program knows 1 … " +
+                           std::to_string(newest)}};
+    }
+    std::string script;
+    for (const sql::Migration& migration : sql::migrations) {
+        const auto number = static_cast<std::uint32_t>(migration.number);
+        if (number <= from || number > to) continue;
+        script += "-- " + described(migration) + "\n" + std::string{migration.text} + "\n";
+    }
+    return script;
+}
+
 Schema schema(Database& db) {
     Schema schema = schema_of_new_file();
     if (!has_migrations(db)) return schema;

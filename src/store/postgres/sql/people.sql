@@ -162,6 +162,18 @@ where d.at >= $1::bigint and d.at < $2::bigint
     and ($7::text = '' or d.target = $7::text)
     and strpos(d.reason, $8::text) > 0;
 
+-- name: all_instances
+-- Also the dead that a partition still names. A row says until when it is good: one lease earlier it
+-- was written.
+select i.incarnation, i.name, waybill.is_alive(i, waybill.clock()), i.stopping, i.guest, i.since,
+    i.alive_until - i.lease, i.lease, i.boxes, i.executes, i.waiting, cardinality(i.running) / 3,
+    (select count(*) from waybill.partition p where p.owner = i.incarnation), i.knows
+from waybill.instance i order by i.since, i.incarnation;
+
+-- name: lock_name
+-- To the end of the transaction. Not a row: nobody's snapshot is held by it, and a pooler may be between.
+select pg_advisory_xact_lock(hashtextextended($1::text, 0));
+
 -- ---- upkeep ---------------------------------------------------------------------------------------
 
 -- name: sweep_messages

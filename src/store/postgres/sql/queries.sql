@@ -15,14 +15,22 @@ create table if not exists waybill.migration (
     number integer primary key,
     name text not null,
     checksum text not null,
+    -- Versions that do not know it cannot work with what it leaves.
+    breaking boolean not null default false,
     at timestamptz not null default now()
 );
 
 -- name: list_migrations
-select number, checksum from waybill.migration order by number;
+select number, checksum, name, breaking from waybill.migration order by number;
 
 -- name: insert_migration
-insert into waybill.migration (number, name, checksum) values ($1::integer, $2::text, $3::text);
+insert into waybill.migration (number, name, checksum, breaking)
+values ($1::integer, $2::text, $3::text, $4::boolean);
+
+-- name: instances_behind
+-- Who lives and does not know this migration: what it breaks would break them.
+select i.name from waybill.instance i
+where waybill.is_alive(i, waybill.clock()) and i.knows < $1::integer order by i.name limit 5;
 
 -- ---- boxes, partitions, targets -------------------------------------------------------------------
 
@@ -89,14 +97,16 @@ where key = $2::text and box = (select id from waybill.box where name = $1::text
 select exists (select from waybill.partition where owner = $1::uuid);
 
 -- name: put_instance
-insert into waybill.instance as i (incarnation, alive_until, lease, stopping, name, guest, hungry,
-    boxes, executes, running, waiting)
-values ($1::uuid, waybill.clock() + $2::bigint, $2::bigint, $3::boolean, $4::text, $5::boolean,
-    $6::bigint, $7::text[], $8::bigint[], $9::text[], $10::bigint)
+insert into waybill.instance as i (incarnation, since, alive_until, lease, stopping, name, guest,
+    hungry, boxes, executes, running, waiting, knows, listener)
+values ($1::uuid, waybill.clock(), waybill.clock() + $2::bigint, $2::bigint, $3::boolean, $4::text,
+    $5::boolean, $6::bigint, $7::text[], $8::bigint[], $9::text[], $10::bigint, $11::integer,
+    $12::integer)
 on conflict (incarnation) do update set alive_until = excluded.alive_until, lease = excluded.lease,
     stopping = excluded.stopping, name = excluded.name, guest = excluded.guest,
     hungry = excluded.hungry, boxes = excluded.boxes, executes = excluded.executes,
-    running = excluded.running, waiting = excluded.waiting;
+    running = excluded.running, waiting = excluded.waiting, knows = excluded.knows,
+    listener = excluded.listener;
 
 -- name: remove_instance
 delete from waybill.instance where incarnation = $1::uuid;

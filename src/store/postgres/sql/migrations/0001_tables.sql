@@ -49,11 +49,16 @@ create table waybill.partition (
 create unique index partition_of_box on waybill.partition (box, first_slot);
 create index partition_of_owner on waybill.partition (owner);
 
--- Who is alive, until when. What an instance says of itself once a second.
+-- Who is alive, since when and until when. What an instance says of itself once a second: `executes`
+-- has the numbers of the targets it has code for, `knows` the last migration its version has, `listener`
+-- the backend that wakes it, 0 while it has lost it, null where it wants none.
 create table waybill.instance (
     incarnation uuid primary key,
+    since bigint not null,
     alive_until bigint not null,
     lease bigint not null,
+    knows integer not null,
+    listener integer,
     stopping boolean not null,
     name text not null,
     guest boolean not null,
