@@ -31,4 +31,22 @@ bool waits_for(const Target& target, const Entry& row, const Message& message) {
            });
 }
 
+OperationResult no_such_letter(const DeliveryRef& delivery) {
+    return {.text = "no dead letter of " + to_string(delivery.message) + " for target \"" +
+                    delivery.target + "\""};
+}
+
+std::vector<std::string> revived_with(std::span<const DeadLetter> letters,
+                                      const std::string& target) {
+    std::vector<std::string> chain{target};
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+        const std::string cause = chain[i];
+        for (const DeadLetter& letter : letters) {
+            const bool is_listed = std::ranges::find(chain, letter.target) != chain.end();
+            if (!is_listed && letter.because == cause) chain.push_back(letter.target);
+        }
+    }
+    return chain;
+}
+
 }  // namespace waybill::detail

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "waybill/catalogue.hpp"
 #include "waybill/message.hpp"
 #include "waybill/target.hpp"
 #include "waybill/work.hpp"
@@ -16,5 +19,12 @@ std::int64_t place_of_cursor(const std::string& cursor, std::int64_t beginning);
 
 /// Whether the target has yet to end its delivery of this row. `message`: its type, source and tenant.
 bool waits_for(const Target& target, const Entry& row, const Message& message);
+
+/// The answer to an order about a dead letter that is not there.
+OperationResult no_such_letter(const DeliveryRef& delivery);
+
+/// The target and those that died because of it, directly or not, by the letters of one message.
+std::vector<std::string> revived_with(std::span<const DeadLetter> letters,
+                                      const std::string& target);
 
 }  // namespace waybill::detail

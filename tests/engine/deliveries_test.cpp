@@ -156,27 +156,7 @@ TEST_F(EngineTest, AMessageIsParkedWhenTheOnlyTargetItWaitsForIsForgotten) {
     EXPECT_EQ(open_messages(), 0U);
 }
 
-TEST_F(EngineTest, ATargetThatIsRegisteredAgainGetsWhatWaitsInMemory) {
-    const engine::LocalBox box = a_box("orders", {}, {"a", "b"});
-    hold = {"a:1"};
-    script["b:1"] = {Defer{5s}};
-    Stepper& engine = run(box);
-    engine.append({message("1", "L")});
-    engine.run_for(100ms);
-    ASSERT_EQ(engine.held().size(), 1U);
-
-    store->forget_target("orders", "b");
-    engine.run_for(2s);
-    declare(box);
-    engine.run_for(2s);
-    engine.finish_held(engine.held()[0].id, Done{});
-    engine.run_for(10s);
-
-    EXPECT_EQ(engine.starts(), (Starts{"a:1", "b:1", "b:1"}));
-    EXPECT_EQ(open_messages(), 0U);
-}
-
-TEST_F(EngineTest, ATargetThatIsRegisteredAgainKeepsItsFailures) {
+TEST_F(EngineTest, ATargetThatIsRegisteredAgainGetsWhatWaitsInMemoryAndKeepsItsFailures) {
     engine::LocalBox box = a_box("orders", {}, {"a", "b"});
     box.targets[1].options.retry = {.max_attempts = 2,
                                     .backoff = {.base = 5s, .cap = 5s, .jitter = Jitter::none()}};

@@ -67,6 +67,13 @@ TEST_F(Postgres, BatchesWithTheSameKeysInAnyOrderDoNotWaitForEachOther) {
     EXPECT_EQ(store_->count({}), 5U);
 }
 
+TEST_F(Postgres, AKeyThatNobodyRemembersIsNotRememberedByARepeat) {
+    append({order(1)});
+
+    EXPECT_EQ(append({order(1, "k")}).at(0).status, Status::duplicate);
+    EXPECT_EQ(append({order(2, "k")}).at(0).status, Status::fresh);
+}
+
 TEST_F(Postgres, AnAppendThatWaitsLongerThanItsDeadlineIsNotApplied) {
     auto db = stranger();
     postgres::Transaction first{*db};

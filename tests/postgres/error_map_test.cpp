@@ -51,6 +51,15 @@ constexpr Expected kExpected[] = {
 
 INSTANTIATE_TEST_SUITE_P(Postgres, PostgresErrorMap, testing::ValuesIn(kExpected));
 
+TEST(PostgresErrors, AServerThatDoesNotKnowEitherLeavesDoubt) {
+    for (const char* state : {"40003", "08006", "08P01"}) {
+        EXPECT_TRUE(postgres::leaves_doubt(state)) << state;
+    }
+    for (const char* state : {"40001", "57P01", "57014"}) {
+        EXPECT_FALSE(postgres::leaves_doubt(state)) << state;
+    }
+}
+
 TEST(PostgresErrors, AnErrorSaysWhatWasDoneWhatHappenedAndWhatToDo) {
     const StoreError error = postgres::error_of("42P01", "relation does not exist\n", "read_new");
 

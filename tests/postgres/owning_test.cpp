@@ -5,6 +5,7 @@ namespace waybill::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
 
 TEST_F(Postgres, ASettlementThatWaitedForATakeoverAppliesNothing) {
@@ -39,15 +40,28 @@ TEST_F(Postgres, ASettlementThatWaitedForATakeoverThatFailedIsApplied) {
     EXPECT_THAT(scan(taken).entries, IsEmpty());
 }
 
-TEST_F(Postgres, ATakeoverDoesNotWaitForeverBehindASettlement) {
-    const Taken taken = own(*store_);
-    schema_.advance(1h);
+TEST_F(Postgres, ALockedPartitionKeepsNoneOfTheOthersFromBeingTaken) {
+    const BoxDeclaration box{"pair", {.partitions = 2}};
+    store_->declare({&box, 1}, {});
+    InstanceState state{.name = "host", .boxes = {"pair"}};
+    state.incarnation.bytes[0] = 1;
+    std::vector<TakeRequest> wanted;
+    for (const PartitionState& seen : store_->beat(state).partitions) {
+        wanted.push_back({seen.id, seen.token});
+    }
+    ASSERT_EQ(wanted.size(), 2U);
     auto db = stranger();
-    const postgres::Transaction settlement{*db};
-    db->script(db->in_schema("select from waybill.partition for share"), "test");
-    auto other = schema_.connect();
+    auto settlement = std::make_unique<postgres::Transaction>(*db);
+    db->script(db->in_schema("select from waybill.partition where id = ") +
+                   std::to_string(wanted[0].partition) + " for share",
+               "test");
 
-    EXPECT_EQ(reaction_of([&] { own(*other, 2); }), Reaction::retry);
+    const auto some = store_->take(state.incarnation, wanted);
+    settlement.reset();
+    const auto rest = store_->take(state.incarnation, wanted);
+
+    EXPECT_THAT(some, ElementsAre(Field(&Taken::partition, wanted[1].partition)));
+    EXPECT_THAT(rest, ElementsAre(Field(&Taken::partition, wanted[0].partition)));
 }
 
 TEST_F(Postgres, AHeartbeatDoesNotWaitForSettlementsOrTakeovers) {

@@ -35,6 +35,17 @@ TEST_F(Postgres, ASchemaIsMigratedUpToAVersionAndThenFurther) {
     EXPECT_THROW(store->migrate(99), ConfigError);
 }
 
+TEST_F(Postgres, ASchemaThatWasMadeForARoleIsMigratedByIt) {
+    postgres::Options own = schema_.options();
+    own.schema += "_own";
+    stranger()->script(
+        "create role tenant login; create schema " + own.schema + " authorization tenant", "test");
+    const auto store = postgres::open(PostgresServer::instance().conninfo() + " user=tenant", own);
+
+    EXPECT_NO_THROW(store->migrate()) << "it has no right to create others";
+    EXPECT_THAT(store->schema().missing, IsEmpty());
+}
+
 TEST_F(Postgres, AMigrationWithAnotherTextIsRefused) {
     schema_.change("update waybill.migration set checksum = 'x' where number = 1");
 

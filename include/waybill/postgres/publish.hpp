@@ -10,8 +10,8 @@
 
 struct pg_conn;
 
-/// Messages in the caller's own transaction: they are there if and only if it commits. The database is one
-/// that postgres::open() has prepared, and its boxes are declared by the application that handles them.
+/// Messages in the caller's own transaction: they are there if and only if it commits. The database
+/// is one on which an application has been started once: it made the tables and declared its boxes.
 /// Whoever does not write C++ calls `waybill.publish(...)` in SQL.
 namespace waybill::postgres {
 

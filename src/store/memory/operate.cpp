@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "calls.hpp"
+#include "core/asking.hpp"
 #include "core/wording.hpp"
 
 namespace waybill::memory {
@@ -13,11 +14,6 @@ const DeadRow* dead_row(const Tables& tables, const DeliveryRef& delivery) {
 
 void erase_dead(Tables& tables, const DeliveryRef& delivery) {
     tables.erase_dead(tables.dead_by_delivery.at({delivery.message, delivery.target}));
-}
-
-OperationResult no_such(const DeliveryRef& delivery) {
-    return {.text = "no dead letter of " + to_string(delivery.message) + " for target \"" +
-                    delivery.target + "\""};
 }
 
 std::uint64_t leave(Partition& partition, Tables& tables, Command wish) {
@@ -101,7 +97,7 @@ std::vector<OperationResult> requeue(Tables& tables, std::span<const DeliveryRef
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
         results.push_back(dead_row(tables, delivery) ? OperationResult{true, "requeued"}
-                                                     : no_such(delivery));
+                                                     : detail::no_such_letter(delivery));
     }
     for (const DeliveryRef& delivery : deliveries) {
         if (dead_row(tables, delivery)) requeue_one(tables, delivery);
@@ -114,7 +110,7 @@ std::vector<OperationResult> discard(Tables& tables, std::span<const DeliveryRef
     for (const DeliveryRef& delivery : deliveries) {
         const DeadRow* const row = dead_row(tables, delivery);
         if (row == nullptr) {
-            results.push_back(no_such(delivery));
+            results.push_back(detail::no_such_letter(delivery));
         } else if (holds_a_lane(tables, row->letter)) {
             results.push_back({.text = std::string{detail::lane_stands_at_it}});
         } else {

@@ -30,7 +30,9 @@ std::string session_settings(const Address& address) {
         const std::int64_t limit = statement_timeout_ms(address.deadline);
         text += "set statement_timeout = " + std::to_string(limit) +
                 "; set lock_timeout = " + std::to_string(std::max<std::int64_t>(limit / 2, 1)) +
-                "; set idle_in_transaction_session_timeout = '1min';";
+                "; set idle_in_transaction_session_timeout = '1min';"
+                // Ours name their schema; nobody's functions in another one are called instead.
+                "set search_path = pg_catalog, pg_temp;";
     }
     if (address.role == Role::hot) {
         // Tables that fill and empty have statistics that are never true: plans do not depend on them.
@@ -201,8 +203,16 @@ PGresult* Database::answer(std::string_view doing, Effect effect) {
 
     const char* const state = PQresultErrorField(found.get(), PG_DIAG_SQLSTATE);
     if (state == nullptr) lost(doing, effect, PQresultErrorMessage(found.get()));
+    if (effect == Effect::commits && leaves_doubt(state)) {
+        lost(doing, effect, PQresultErrorMessage(found.get()));
+    }
     const char* const message = PQresultErrorField(found.get(), PG_DIAG_MESSAGE_PRIMARY);
-    throw error_of(state, message == nullptr ? "" : message, doing);
+    const ServerError error = error_of(state, message == nullptr ? "" : message, doing);
+    if (error.reaction() == Reaction::reconnect && !is_borrowed_) {
+        PQfinish(connection_);
+        connection_ = nullptr;
+    }
+    throw error;
 }
 
 void Database::wait(bool to_write, LocalTime until, std::string_view doing, Effect effect) {

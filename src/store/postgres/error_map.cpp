@@ -79,6 +79,10 @@ Reaction reaction_of(std::string_view sqlstate) {
     return row == nullptr ? Reaction::give_up : row->reaction;
 }
 
+bool leaves_doubt(std::string_view sqlstate) {
+    return sqlstate == "40003" || sqlstate.starts_with("08");
+}
+
 std::string_view advice_for(std::string_view sqlstate) {
     const Row* row = row_of(sqlstate);
     return row == nullptr ? std::string_view{} : row->advice;

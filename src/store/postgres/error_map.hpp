@@ -10,6 +10,8 @@ namespace waybill::postgres {
 
 /// Of an error that the server reported: it has rolled back.
 Reaction reaction_of(std::string_view sqlstate);
+/// The server, or a pooler before it, does not know itself whether a commit was applied.
+bool leaves_doubt(std::string_view sqlstate);
 /// What a person can do about it; empty where the server's own text says it all.
 std::string_view advice_for(std::string_view sqlstate);
 

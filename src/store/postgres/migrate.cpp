@@ -3,19 +3,14 @@
 #include <map>
 
 #include "core/sha256.hpp"
+#include "waybill/signing.hpp"
 #include "waybill/store.hpp"
 
 namespace waybill::postgres {
 namespace {
 
 std::string checksum(std::string_view text) {
-    constexpr const char* digits = "0123456789abcdef";
-    std::string hex;
-    for (const std::uint8_t byte : sha256(text)) {
-        hex.push_back(digits[byte >> 4]);
-        hex.push_back(digits[byte & 15]);
-    }
-    return hex;
+    return signing::to_hex(sha256_bytes(text));
 }
 
 std::string described(const sql::Migration& migration) {
@@ -158,9 +153,12 @@ void migrate(Database& db, std::uint32_t version) {
     if (is_current(applied(db), version)) return;
     Transaction transaction{db};
     // Not within the deadline of a question: an index may take its time.
-    db.script("set local statement_timeout = 0", "migrate");
+    db.script("set local statement_timeout = 0; set local lock_timeout = 0", "migrate");
     db.write(sql::migration_lock);
-    db.script("create schema if not exists \"" + db.schema() + "\"", "create_schema");
+    // One that was made for us needs no right to make others.
+    if (db.read(sql::has_schema, db.schema()).count() == 0) {
+        db.script("create schema \"" + db.schema() + "\"", "create_schema");
+    }
     db.write(sql::create_migrations);
     // Somebody else may have been faster.
     const auto known = applied(db);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "calls.hpp"
+#include "core/asking.hpp"
 #include "core/wording.hpp"
 #include "letters.hpp"
 
@@ -33,11 +34,6 @@ std::optional<Found> dead_letter(Database& db, const DeliveryRef& delivery) {
     return std::nullopt;
 }
 
-OperationResult no_such(const DeliveryRef& delivery) {
-    return {.text = "no dead letter of " + to_string(delivery.message) + " for target \"" +
-                    delivery.target + "\""};
-}
-
 bool holds_a_lane(Database& db, const Found& found) {
     return db.read(sql::is_halted, found.message.partition, found.letter.sequence).count() > 0;
 }
@@ -47,20 +43,6 @@ std::uint64_t leave(Database& db, PartitionId partition, const Command& wish) {
                          wish.message, wish.sequence, wish.target);
     rows.next();
     return rows.number<std::uint64_t>(0);
-}
-
-/// The target and those that died because of it, directly or not.
-std::vector<std::string> revived_with(Database& db, Sequence message, const std::string& target) {
-    const std::vector<DeadLetter> letters = letters_of(db, message);
-    std::vector<std::string> chain{target};
-    for (std::size_t i = 0; i < chain.size(); ++i) {
-        const std::string cause = chain[i];
-        for (const DeadLetter& letter : letters) {
-            const bool is_listed = std::ranges::find(chain, letter.target) != chain.end();
-            if (!is_listed && letter.because == cause) chain.push_back(letter.target);
-        }
-    }
-    return chain;
 }
 
 void requeue_one(Database& db, const DeliveryRef& delivery, const Found& found) {
@@ -74,7 +56,8 @@ void requeue_one(Database& db, const DeliveryRef& delivery, const Found& found) 
                .target = delivery.target});
         return;
     }
-    const auto chain = revived_with(db, found.message.sequence, delivery.target);
+    const auto chain =
+        detail::revived_with(letters_of(db, found.message.sequence), delivery.target);
     std::vector<std::string> only;
     // An unmatched message has no target: it goes to whoever wants it now.
     std::ranges::copy_if(chain, std::back_inserter(only),
@@ -116,7 +99,7 @@ std::vector<OperationResult> requeue(Database& db, std::span<const DeliveryRef> 
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
         results.push_back(dead_letter(db, delivery) ? OperationResult{true, "requeued"}
-                                                    : no_such(delivery));
+                                                    : detail::no_such_letter(delivery));
     }
     for (const DeliveryRef& delivery : deliveries) {
         if (const auto found = dead_letter(db, delivery)) requeue_one(db, delivery, *found);
@@ -130,7 +113,7 @@ std::vector<OperationResult> discard(Database& db, std::span<const DeliveryRef> 
     for (const DeliveryRef& delivery : deliveries) {
         const auto found = dead_letter(db, delivery);
         if (!found) {
-            results.push_back(no_such(delivery));
+            results.push_back(detail::no_such_letter(delivery));
         } else if (holds_a_lane(db, *found)) {
             results.push_back({.text = std::string{detail::lane_stands_at_it}});
         } else {

@@ -34,7 +34,8 @@ public:
         finish_id_.add(item.message);
         finish_drop_.add(item.drop_message);
     }
-    void add_change(const Settlement& item, const std::vector<Progress>& progress) {
+    void add_change(const Settlement& item, const std::vector<Progress>& seen,
+                    const std::vector<Progress>& progress) {
         change_partition_.add(item.partition);
         change_sequence_.add(item.sequence);
         change_id_.add(item.message);
@@ -45,9 +46,12 @@ public:
         change_solo_epoch_.add(item.solo_epoch);
         change_requeues_.add(item.requeues);
         change_progress_.add(progress_literal(progress));
+        change_seen_.add(progress_literal(seen));
     }
-    void add_revived(PartitionId partition, Sequence message, const std::string& target) {
-        revive_partition_.add(partition);
+    void add_revived(const Settlement& item, Sequence message, const std::string& target) {
+        revive_partition_.add(item.partition);
+        revive_sequence_.add(item.sequence);
+        revive_id_.add(item.message);
         revive_message_.add(message);
         revive_target_.add(target);
     }
@@ -83,29 +87,29 @@ public:
     }
 
     Rows send(Database& db, std::uint64_t registry_version) const {
-        return db.write(sql::settle, registry_version, fence_partition_, fence_owner_, fence_epoch_,
-                        fence_generation_, finish_partition_, finish_sequence_, finish_id_,
-                        finish_drop_, change_partition_, change_sequence_, change_id_, change_due_,
-                        change_halted_, change_parked_, change_strikes_, change_solo_epoch_,
-                        change_requeues_, change_progress_, revive_partition_, revive_message_,
-                        revive_target_, dead_partition_, dead_message_, dead_id_, dead_sequence_,
-                        dead_target_, dead_reason_, dead_failures_, dead_requeues_, dead_because_,
-                        dead_at_, attempt_partition_, attempt_sequence_, attempt_id_,
-                        attempt_target_, attempt_requeues_, attempt_number_, attempt_result_,
-                        attempt_at_, attempt_took_, attempt_error_, command_id_, command_partition_,
-                        command_carried_out_, command_text_);
+        return db.write(
+            sql::settle, registry_version, fence_partition_, fence_owner_, fence_epoch_,
+            fence_generation_, finish_partition_, finish_sequence_, finish_id_, finish_drop_,
+            change_partition_, change_sequence_, change_id_, change_due_, change_halted_,
+            change_parked_, change_strikes_, change_solo_epoch_, change_requeues_, change_progress_,
+            change_seen_, revive_partition_, revive_sequence_, revive_id_, revive_message_,
+            revive_target_, dead_partition_, dead_message_, dead_id_, dead_sequence_, dead_target_,
+            dead_reason_, dead_failures_, dead_requeues_, dead_because_, dead_at_,
+            attempt_partition_, attempt_sequence_, attempt_id_, attempt_target_, attempt_requeues_,
+            attempt_number_, attempt_result_, attempt_at_, attempt_took_, attempt_error_,
+            command_id_, command_partition_, command_carried_out_, command_text_);
     }
 
 private:
     Ints fence_partition_{}, finish_partition_{}, change_partition_{}, revive_partition_{},
         dead_partition_{}, attempt_partition_{}, command_partition_{};
-    Uuids fence_owner_{}, finish_id_{}, change_id_{}, dead_id_{}, attempt_id_{};
+    Uuids fence_owner_{}, finish_id_{}, change_id_{}, revive_id_{}, dead_id_{}, attempt_id_{};
     Longs fence_epoch_{}, finish_sequence_{}, change_sequence_{}, change_due_{},
-        change_solo_epoch_{}, revive_message_{}, dead_message_{}, dead_sequence_{},
-        dead_failures_{}, dead_at_{}, attempt_sequence_{}, attempt_number_{}, attempt_at_{},
-        attempt_took_{}, command_id_{};
-    Texts fence_generation_{}, change_progress_{}, revive_target_{}, dead_target_{}, dead_reason_{},
-        dead_because_{}, attempt_target_{}, attempt_error_{}, command_text_{};
+        change_solo_epoch_{}, revive_sequence_{}, revive_message_{}, dead_message_{},
+        dead_sequence_{}, dead_failures_{}, dead_at_{}, attempt_sequence_{}, attempt_number_{},
+        attempt_at_{}, attempt_took_{}, command_id_{};
+    Texts fence_generation_{}, change_progress_{}, change_seen_{}, revive_target_{}, dead_target_{},
+        dead_reason_{}, dead_because_{}, attempt_target_{}, attempt_error_{}, command_text_{};
     Flags finish_drop_{}, change_halted_{}, change_parked_{}, command_carried_out_{};
     Ints change_strikes_{}, change_requeues_{}, dead_requeues_{}, attempt_requeues_{};
     Smalls attempt_result_{};
@@ -153,7 +157,7 @@ public:
             columns_.add_finish(item);
         } else {
             for (const Progress& change : item.progress) put_progress(row.entry, change);
-            columns_.add_change(item, row.entry.progress);
+            columns_.add_change(item, found->second.entry.progress, row.entry.progress);
         }
     }
     void end() {
@@ -173,7 +177,7 @@ private:
         };
         if (is_new) {
             for (const std::string& target : item.revived) {
-                columns_.add_revived(item.partition, row.message, target);
+                columns_.add_revived(item, row.message, target);
             }
         }
         for (const DeadLetter& letter : item.dead) {
@@ -257,8 +261,9 @@ SettleReply settle(Session session, const SettleBatch& batch) {
         const bool is_last = begin == items.size();
         const auto answers = is_last ? std::span{batch.commands} : std::span<const CommandResult>{};
         Rows rows = settle_round(db, batch, rest.first(count), answers);
-        if (!is_last) continue;
         SettleReply reply = reply_of(batch, std::move(rows));
+        if (reply.registry_stale) return reply;  // all of it, also the rounds before
+        if (!is_last) continue;
         transaction.commit();
         return reply;
     }

@@ -4,19 +4,14 @@
 
 #include "core/runtime/system_random.hpp"
 #include "core/sha256.hpp"
+#include "waybill/signing.hpp"
 #include "waybill/store.hpp"
 
 namespace waybill::sqlite {
 namespace {
 
 std::string checksum(std::string_view text) {
-    constexpr const char* digits = "0123456789abcdef";
-    std::string hex;
-    for (const std::uint8_t byte : sha256(text)) {
-        hex.push_back(digits[byte >> 4]);
-        hex.push_back(digits[byte & 15]);
-    }
-    return hex;
+    return signing::to_hex(sha256_bytes(text));
 }
 
 std::map<int, std::string> applied(Database& db) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "calls.hpp"
+#include "core/asking.hpp"
 #include "core/wording.hpp"
 
 namespace waybill::sqlite {
@@ -23,11 +24,6 @@ std::optional<Found> dead_letter(Database& db, const DeliveryRef& delivery) {
     return std::nullopt;
 }
 
-OperationResult no_such(const DeliveryRef& delivery) {
-    return {.text = "no dead letter of " + to_string(delivery.message) + " for target \"" +
-                    delivery.target + "\""};
-}
-
 bool holds_a_lane(Database& db, const Found& found) {
     const auto row = find_open(db, found.place.partition, found.letter.sequence);
     return row && row->entry.halted;
@@ -36,20 +32,6 @@ bool holds_a_lane(Database& db, const Found& found) {
 std::uint64_t leave(Database& db, PartitionId partition, const Command& wish) {
     db.execute(sql::insert_command, partition, wish.kind, wish.message, wish.sequence, wish.target);
     return static_cast<std::uint64_t>(db.last_row());
-}
-
-/// The target and those that died because of it, directly or not.
-std::vector<std::string> revived_with(Database& db, Sequence message, const std::string& target) {
-    const std::vector<DeadLetter> letters = letters_of(db, message);
-    std::vector<std::string> chain{target};
-    for (std::size_t i = 0; i < chain.size(); ++i) {
-        const std::string cause = chain[i];
-        for (const DeadLetter& letter : letters) {
-            const bool is_listed = std::ranges::find(chain, letter.target) != chain.end();
-            if (!is_listed && letter.because == cause) chain.push_back(letter.target);
-        }
-    }
-    return chain;
 }
 
 void requeue_one(Session& session, const DeliveryRef& delivery, const Found& found) {
@@ -64,7 +46,7 @@ void requeue_one(Session& session, const DeliveryRef& delivery, const Found& fou
                .target = delivery.target});
         return;
     }
-    const auto chain = revived_with(db, found.place.sequence, delivery.target);
+    const auto chain = detail::revived_with(letters_of(db, found.place.sequence), delivery.target);
     Entry work{.requeues = found.letter.requeues + 1};
     // An unmatched message has no target: it goes to whoever wants it now.
     std::ranges::copy_if(chain, std::back_inserter(work.only),
@@ -102,7 +84,7 @@ std::vector<OperationResult> requeue(Session& session, std::span<const DeliveryR
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
         results.push_back(dead_letter(session.db, delivery) ? OperationResult{true, "requeued"}
-                                                            : no_such(delivery));
+                                                            : detail::no_such_letter(delivery));
     }
     for (const DeliveryRef& delivery : deliveries) {
         if (const auto found = dead_letter(session.db, delivery)) {
@@ -117,7 +99,7 @@ std::vector<OperationResult> discard(Session& session, std::span<const DeliveryR
     for (const DeliveryRef& delivery : deliveries) {
         const auto found = dead_letter(session.db, delivery);
         if (!found) {
-            results.push_back(no_such(delivery));
+            results.push_back(detail::no_such_letter(delivery));
         } else if (holds_a_lane(session.db, *found)) {
             results.push_back({.text = std::string{detail::lane_stands_at_it}});
         } else {

@@ -7,6 +7,9 @@
 -- Held to the end of the transaction: two hosts that migrate at once do it once.
 select pg_advisory_xact_lock(hashtextextended('waybill.migration', 0));
 
+-- name: has_schema
+select from pg_namespace where nspname = $1::text;
+
 -- name: has_migrations
 select to_regclass('waybill.migration') is not null;
 
@@ -137,8 +140,10 @@ order by w.place, p.first_slot;
 set local lock_timeout = '200ms';
 
 -- name: lock_partitions
+-- One that somebody holds, a settlement or a frozen inline run of its dead owner, waits for a next beat and
+-- keeps none of the others back.
 select p.id, p.owner, p.epoch, p.unclean_ends, p.unclean_at from waybill.partition p
-where p.id = any ($1::integer[]) order by p.id for update;
+where p.id = any ($1::integer[]) order by p.id for update skip locked;
 
 -- name: lock_owners
 -- So that a late renewal and a takeover cannot both succeed.
@@ -302,15 +307,14 @@ join waybill.open o on o.partition = w.partition and o.parked in (false, true)
 
 -- name: settle
 select * from waybill.settle($1::bigint, $2::integer[], $3::uuid[], $4::bigint[], $5::text[],
-    $6::integer[], $7::bigint[], $8::uuid[], $9::boolean[],
-    $10::integer[], $11::bigint[], $12::uuid[], $13::bigint[], $14::boolean[], $15::boolean[],
-    $16::integer[], $17::bigint[], $18::integer[], $19::text[],
-    $20::integer[], $21::bigint[], $22::text[],
-    $23::integer[], $24::bigint[], $25::uuid[], $26::bigint[], $27::text[], $28::text[],
-    $29::bigint[], $30::integer[], $31::text[], $32::bigint[],
-    $33::integer[], $34::bigint[], $35::uuid[], $36::text[], $37::integer[], $38::bigint[],
-    $39::smallint[], $40::bigint[], $41::bigint[], $42::text[],
-    $43::bigint[], $44::integer[], $45::boolean[], $46::text[]);
+    $6::integer[], $7::bigint[], $8::uuid[], $9::boolean[], $10::integer[], $11::bigint[],
+    $12::uuid[], $13::bigint[], $14::boolean[], $15::boolean[], $16::integer[], $17::bigint[],
+    $18::integer[], $19::text[], $20::text[], $21::integer[], $22::bigint[], $23::uuid[],
+    $24::bigint[], $25::text[], $26::integer[], $27::bigint[], $28::uuid[], $29::bigint[],
+    $30::text[], $31::text[], $32::bigint[], $33::integer[], $34::text[], $35::bigint[],
+    $36::integer[], $37::bigint[], $38::uuid[], $39::text[], $40::integer[], $41::bigint[],
+    $42::smallint[], $43::bigint[], $44::bigint[], $45::text[], $46::bigint[], $47::integer[],
+    $48::boolean[], $49::text[]);
 
 -- name: holds_fence
 select exists (select from waybill.partition where id = $1::integer and owner = $2::uuid
@@ -326,4 +330,5 @@ with fence as (
 update waybill.open o set progress = $7::text::text[] from fence f
 where o.partition = f.id and o.parked in (false, true) and o.sequence = $5::bigint
     and o.progress is not distinct from $6::text::text[]
-returning true;
+-- COMMIT follows at once. A client that freezes before it does not keep the partition locked for long.
+returning set_config('idle_in_transaction_session_timeout', '2s', true);

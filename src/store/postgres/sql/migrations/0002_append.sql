@@ -27,7 +27,7 @@ $$;
 
 -- Ends a statement that saw the world from before somebody else's commit; the same one again will see it.
 create function waybill.try_again() returns bigint
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception 'somebody else has just appended a message with the same id'
         using errcode = 'serialization_failure';
@@ -47,7 +47,7 @@ create function waybill.append(
     lanes text[], dedup_keys text[], collapse_keys text[], attributes text[], bodies bytea[],
     scopes text[], windows bigint[], body_hashes bytea[])
 returns table (place bigint, sequence bigint, first uuid, same boolean, is_dead boolean)
-language plpgsql volatile as $function$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $function$
 #variable_conflict use_column
 declare
     now_us constant bigint := waybill.clock();
@@ -60,18 +60,18 @@ begin
                 content_type, tenant, user_id, correlation_id, lane, dedup_key, collapse_key,
                 attributes, body, scope, dedup_window, body_hash, place)
         left join waybill.message k on k.id = i.id
-    ), counted as (
-        -- The message is there. If its key is remembered, that is its answer; else its id, and a new key
-        -- would stand for nothing.
-        update waybill.dedup d set duplicates = d.duplicates + 1 from item i
-        where i.known is not null and i.dedup_key <> '' and d.scope = i.scope and d.key = i.dedup_key
-            and (d.until is null or d.until > now_us)
-        returning i.place, d.id, d.body_hash
     ), marked as (
-        -- No duplicates: the key is new, or its window had ended.
+        -- No duplicates: the key is new, or its window had ended. A message that is there already takes its
+        -- turn among the keys if its own is remembered (should it be swept this moment, what is left
+        -- behind has ended too); a new one would stand for nothing.
         insert into waybill.dedup as d (scope, key, id, body_hash, until)
-        select i.scope, i.dedup_key, i.id, i.body_hash, now_us + i.dedup_window
-        from item i where i.known is null and i.dedup_key <> '' order by i.scope, i.dedup_key
+        select i.scope, i.dedup_key, i.id, i.body_hash,
+            case when i.known is null then now_us + i.dedup_window else now_us end
+        from item i
+        where i.dedup_key <> '' and (i.known is null or exists (
+            select from waybill.dedup k where k.scope = i.scope and k.key = i.dedup_key
+                and (k.until is null or k.until > now_us)))
+        order by i.scope, i.dedup_key
         on conflict (scope, key) do update set
             id = case when d.until <= now_us then excluded.id else d.id end,
             body_hash = case when d.until <= now_us then excluded.body_hash else d.body_hash end,
@@ -96,14 +96,13 @@ begin
         select i.partition, n.sequence, n.id, waybill.lane_number(i.lane), i.not_before
         from inserted n join item i on i.id = n.id
     ), answer as (
-        select i.place, n.sequence, m.duplicates, i.known, coalesce(c.id, m.id, i.id) as first,
-            case when c.id is not null then c.body_hash = i.body_hash
-                when m.id is not null then m.body_hash = i.body_hash
-                else i.same_body end as same
+        select i.place, n.sequence, m.duplicates, i.known,
+            case when m.duplicates > 0 then m.id else i.id end as first,
+            case when m.duplicates > 0 then m.body_hash = i.body_hash
+                else i.known is null or i.same_body end as same
         from item i
         left join inserted n on n.id = i.id
-        left join counted c on c.place = i.place
-        left join marked m on m.scope = i.scope and m.key = i.dedup_key and i.known is null
+        left join marked m on m.scope = i.scope and m.key = i.dedup_key
     )
     select a.place,
         case when a.sequence is null and a.known is null and coalesce(a.duplicates, 0) = 0

@@ -2,8 +2,9 @@
 -- because nothing of this waits for the client.
 --
 -- `held` are the places (from 1) of the fences that hold; what belongs to another partition is not applied.
--- The rows of partitions that hold are ours alone, so that what is written about them are absolute
--- values. Dead letters are also touched by people: whoever does holds a lock on the message's row.
+-- The rows of partitions that hold have one owner, but not one writer: an inline transaction records its
+-- own, and a settlement that its client has given up may still arrive. So nothing is written over progress
+-- that was not seen, and no letter is written or withdrawn for a row that is gone. Dead letters are also touched by people: whoever does holds a lock on the message's row.
 create function waybill.settle(
     registry bigint,
     fence_partition integer[], fence_owner uuid[], fence_epoch bigint[], fence_generation text[],
@@ -13,8 +14,11 @@ create function waybill.settle(
     change_partition integer[], change_sequence bigint[], change_id uuid[], change_due bigint[],
     change_halted boolean[], change_parked boolean[], change_strikes integer[],
     change_solo_epoch bigint[], change_requeues integer[], change_progress text[],
-    -- Letters that are withdrawn, by the sequence of their message; and new ones.
-    revive_partition integer[], revive_message bigint[], revive_target text[],
+    -- What was read before: progress is built upon it.
+    change_seen text[],
+    -- Letters that are withdrawn, by their row and the sequence of their message; and new ones.
+    revive_partition integer[], revive_sequence bigint[], revive_id uuid[],
+    revive_message bigint[], revive_target text[],
     dead_partition integer[], dead_message bigint[], dead_id uuid[], dead_sequence bigint[],
     dead_target text[], dead_reason text[], dead_failures bigint[], dead_requeues integer[],
     dead_because text[], dead_at bigint[],
@@ -26,7 +30,7 @@ create function waybill.settle(
     command_id bigint[], command_partition integer[], command_carried_out boolean[],
     command_text text[])
 returns table (stale boolean, held bigint[])
-language plpgsql volatile as $function$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $function$
 #variable_conflict use_column
 declare
     now_us constant bigint := waybill.clock();
@@ -34,6 +38,7 @@ declare
     ours integer[];
     holding bigint[];
     touched bigint[] := '{}';
+    changed bigint;
     gone_message bigint[];
     gone_partition integer[];
     gone_drop boolean[];
@@ -97,8 +102,10 @@ begin
 
     if cardinality(revive_partition) > 0 then
         delete from waybill.dead d
-        using unnest(revive_partition, revive_message, revive_target)
-            as r (partition, message, target)
+        using unnest(revive_partition, revive_sequence, revive_id, revive_message, revive_target)
+            as r (partition, sequence, id, message, target)
+        join waybill.open o on o.partition = r.partition and o.parked in (false, true)
+            and o.sequence = r.sequence and o.id = r.id
         where d.message = r.message and d.target = r.target and r.partition = any (ours);
     end if;
     if cardinality(dead_partition) > 0 then
@@ -107,19 +114,23 @@ begin
             type, source, content_type, tenant, user_id, correlation_id, lane, dedup_key,
             collapse_key, body)
         select d.message, d.id, d.partition, now_us, 0, 0, '', '', '', '', '', '', '', '', '', ''
-        from unnest(dead_partition, dead_message, dead_id, dead_target)
-            as d (partition, message, id, target)
+        from unnest(dead_partition, dead_message, dead_id, dead_sequence, dead_target)
+            as d (partition, message, id, sequence, target)
+        join waybill.open o on o.partition = d.partition and o.parked in (false, true)
+            and o.sequence = d.sequence and o.id = d.id
         where d.target = '' and d.partition = any (ours)
         on conflict do nothing;
         insert into waybill.dead as known
             (message, box, sequence, target, reason, failures, requeues, because, at)
         select d.message, p.box, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because,
             d.at
-        from unnest(dead_partition, dead_message, dead_sequence, dead_target, dead_reason,
+        from unnest(dead_partition, dead_message, dead_id, dead_sequence, dead_target, dead_reason,
                 dead_failures, dead_requeues, dead_because, dead_at) with ordinality
-            as d (partition, message, sequence, target, reason, failures, requeues, because, at,
-                place)
+            as d (partition, message, id, sequence, target, reason, failures, requeues, because,
+                at, place)
         join waybill.partition p on p.id = d.partition
+        join waybill.open o on o.partition = d.partition and o.parked in (false, true)
+            and o.sequence = d.sequence and o.id = d.id
         where d.partition = any (ours) order by d.place
         on conflict (message, target) do update set
             sequence = excluded.sequence, reason = excluded.reason, failures = excluded.failures,
@@ -131,11 +142,23 @@ begin
             parked = c.parked, halted = c.halted, due = c.due, requeues = c.requeues,
             strikes = c.strikes, solo_epoch = c.solo_epoch, progress = c.progress::text[]
         from unnest(change_partition, change_sequence, change_id, change_due, change_halted,
-                change_parked, change_strikes, change_solo_epoch, change_requeues, change_progress)
+                change_parked, change_strikes, change_solo_epoch, change_requeues, change_progress,
+                change_seen)
             as c (partition, sequence, id, due, halted, parked, strikes, solo_epoch, requeues,
-                progress)
+                progress, seen)
         where o.partition = c.partition and o.parked in (false, true) and o.sequence = c.sequence
-            and o.id = c.id and c.partition = any (ours);
+            and o.id = c.id and c.partition = any (ours)
+            and o.progress is not distinct from c.seen::text[];
+        get diagnostics changed = row_count;
+        if changed < (select count(*)
+            from unnest(change_partition, change_sequence, change_id) as c (partition, sequence, id)
+            join waybill.open o on o.partition = c.partition and o.parked in (false, true)
+                and o.sequence = c.sequence and o.id = c.id
+            where c.partition = any (ours))
+        then
+            raise exception 'a row was changed while it was being settled'
+                using errcode = 'serialization_failure';
+        end if;
     end if;
 
     if cardinality(finish_partition) > 0 then
