@@ -2,12 +2,11 @@
 
 #include <string>
 
-#include <sys/types.h>
+#include "support/postgres_cluster.hpp"
 
 namespace waybill::test {
 
-/// A PostgreSQL of our own in a temporary folder, reached by a unix socket, with durable settings. One per
-/// test program; it ends with it, also when it crashes.
+/// The PostgreSQL of this test program: one, started when it is first asked for.
 ///
 /// Thread safety: asked first on the main thread, whose end is the server's.
 /// Errors:        std::runtime_error when there is no PostgreSQL here: a missing one fails, it never skips.
@@ -18,22 +17,16 @@ public:
     /// Of a superuser.
     const std::string& conninfo() const { return conninfo_; }
     /// The same for another database of it.
-    std::string url(const std::string& database) const {
-        return "postgresql://waybill@/" + database + "?host=" + folder_;
-    }
+    std::string url(const std::string& database) const { return cluster_.url(database); }
     /// Makes an empty one.
-    void create(const std::string& database) const;
-
-    PostgresServer(const PostgresServer&) = delete;
-    PostgresServer& operator=(const PostgresServer&) = delete;
+    void create(const std::string& database) const { cluster_.create(database); }
+    PostgresCluster& cluster() { return cluster_; }
 
 private:
-    PostgresServer();
-    ~PostgresServer();
+    PostgresServer() = default;
 
-    std::string folder_{};
-    std::string conninfo_{};
-    pid_t process_ = -1;
+    PostgresCluster cluster_{};
+    std::string conninfo_ = cluster_.conninfo();
 };
 
 }  // namespace waybill::test

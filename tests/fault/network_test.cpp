@@ -1,0 +1,67 @@
+#include <set>
+
+#include "fault/fixture.hpp"
+#include "support/postgres_proxy.hpp"
+
+/// What a network does to a conversation with the server.
+namespace waybill::fault {
+namespace {
+
+class Network : public Fault {
+protected:
+    /// One instance and one publisher behind the proxy, and everything they do has an effect to count.
+    void publish_all(int messages) {
+        auto app = publisher(proxy_.conninfo(database_));
+        std::set<std::string> ids;
+        for (int n = 0; n < messages; ++n) {
+            Message message = n % 2 == 0 ? order(n % 16, n) : entry(n);
+            message.dedup_key = "message " + std::to_string(n);
+            // What the store did not answer is asked again, as a caller would with its key.
+            AppendResult result;
+            do {
+                result = app->append(message);
+            } while (result.status == AppendResult::Status::unknown);
+            unknown_resolved_ += result.status == AppendResult::Status::duplicate ? 1 : 0;
+            ids.insert(waybill::to_string(result.id));
+        }
+        EXPECT_EQ(ids.size(), static_cast<std::size_t>(messages));
+    }
+    void expect_each_once(int messages) {
+        ASSERT_TRUE(wait_done()) << heard_kinds();
+        EXPECT_EQ(count(Filter::State::done), static_cast<std::uint64_t>(messages));
+        EXPECT_EQ(count(Filter::State::dead), 0U);
+        EXPECT_EQ(wrong_effects(), "0");
+        EXPECT_EQ(lane_problems(), "");
+        EXPECT_EQ(instances_.count(event("failed")), 0U) << heard_kinds();
+        LaneBook book;
+        book.hear(instances_.heard());
+        int again = 0;
+        for (const auto& [delivery, times] : book.runs()) {
+            if (delivery.first == "bill") again += times - 1;
+        }
+        EXPECT_EQ(again, 0) << "what was settled ran again";
+    }
+
+    test::PostgresProxy proxy_{cluster_.socket_folder()};
+    int unknown_resolved_ = 0;
+};
+
+TEST_F(Network, ThatSwallowsAnswersToCommitsLosesAndDoublesNothing) {
+    const int messages = setting("WAYBILL_FAULT_MESSAGES", 200);
+    Instance behind = instance("only");
+    behind.conninfo = proxy_.conninfo(database_);
+    instances_.start(behind);
+    ASSERT_TRUE(instances_.wait_for(event("scanned")));
+    proxy_.swallow("waybill_append", 3);
+    proxy_.swallow("waybill_settle", 3);
+    proxy_.swallow("commit", 3);
+
+    publish_all(messages);
+
+    expect_each_once(messages);
+    RecordProperty("swallowed", static_cast<int>(proxy_.swallowed()));
+    EXPECT_GT(proxy_.swallowed(), static_cast<std::uint64_t>(messages) / 10);
+}
+
+}  // namespace
+}  // namespace waybill::fault
