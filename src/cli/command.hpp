@@ -50,6 +50,7 @@ Command dead_command();
 Command targets_command();
 Command lanes_command();
 Command boxes_command();
+Command instances_command();
 Command backup_command();
 Command stats_command();
 Command providers_command();

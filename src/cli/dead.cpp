@@ -32,6 +32,10 @@ std::string filter_of(const Arguments& arguments) {
     return query;
 }
 
+std::string letters(const std::string& count) {
+    return count == "1" ? " dead letter" : " dead letters";
+}
+
 /// In steps under one operation id, so that one that was interrupted goes on where it ended.
 int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const std::string& verb) {
     const std::string query = filter_of(arguments);
@@ -41,7 +45,7 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const std::s
     const std::string shown = std::to_string(std::min(there, wanted));
     const bool goes_on = arguments.has("operation");
     if (!confirmed(arguments, goes_on ? "go on to " + verb + " dead letters?"
-                                      : verb + " " + shown + " dead letters?")) {
+                                      : verb + " " + shown + letters(shown) + "?")) {
         return 1;
     }
     const std::string operation =
@@ -92,7 +96,9 @@ int operate_on_one(OperatorDesk& desk, const Arguments& arguments, const std::st
     if (is_refused && !arguments.has("json")) {
         throw std::runtime_error(text_of(result, "refusal"));
     }
-    print_result(arguments, result, text_of(result, "carried_out") + " dead letters " + done(verb));
+    print_result(arguments, result,
+                 text_of(result, "carried_out") + letters(text_of(result, "carried_out")) + " " +
+                     done(verb));
     return result.find("refused")->as_uint64() == 0 ? 0 : 1;
 }
 

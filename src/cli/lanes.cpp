@@ -51,11 +51,16 @@ int order(const Arguments& arguments, const Globals& globals, const std::string&
         throw UsageError{"--operation needs the id of the lane's head; see waybill lanes list"};
     }
     OperatorDesk desk{globals};
+    const std::vector<std::string> heads = heads_of(desk, arguments, name);
+    std::vector<Value> orders;
+    for (const std::string& head : heads) {
+        orders.push_back(desk.post("/v1/lanes/" + verb, Object{{"message", head}},
+                                   arguments.value("operation")));
+    }
+    const json::Array answers = desk.owners_answers(orders);
     json::Array results;
-    for (const std::string& head : heads_of(desk, arguments, name)) {
-        const Value ordered =
-            desk.post("/v1/lanes/" + verb, Object{{"message", head}}, arguments.value("operation"));
-        results.emplace_back(Object{{"message", head}, {"commands", desk.owners_answers(ordered)}});
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+        results.emplace_back(Object{{"message", heads[i]}, {"commands", answers[i]}});
     }
     return print_answers(arguments, results);
 }

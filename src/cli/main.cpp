@@ -19,7 +19,8 @@ constexpr int kUsage = 2;
 
 std::vector<OptionSpec> global_options() {
     return {{"config", "FILE", "configuration; ./waybill.toml if it is there"},
-            {"store", "URL", "\"sqlite:PATH\" or \"memory:\"; overrides the configuration"},
+            {"store", "URL",
+             "\"sqlite:PATH\", \"postgresql://…\" or \"memory:\"; overrides the configuration"},
             {"log-level", "LEVEL", "debug, info, warn or error"},
             {"log-format", "FORMAT", "text or json"},
             {"help", "", "this text"},
@@ -69,7 +70,7 @@ Globals globals_of(const Arguments& arguments, const char* program) {
 }
 
 /// Words the contract has and this version does not.
-constexpr std::array kLaterCommands{"subscriptions", "instances", "copy", "doctor", "bench"};
+constexpr std::array kLaterCommands{"subscriptions", "copy", "doctor", "bench"};
 
 const Command& find_command(const std::string& name) {
     if (std::ranges::find(kLaterCommands, name) != kLaterCommands.end()) {
@@ -119,10 +120,11 @@ int run(const std::vector<std::string>& words, const char* program) {
 
 const std::vector<Command>& commands() {
     static const std::vector<Command> all{
-        serve_command(),  check_command(),   migrate_command(),   send_command(),
-        verify_command(), publish_command(), run_once_command(),  messages_command(),
-        dead_command(),   targets_command(), lanes_command(),     boxes_command(),
-        backup_command(), stats_command(),   providers_command(), completion_command()};
+        serve_command(),     check_command(),   migrate_command(),  send_command(),
+        verify_command(),    publish_command(), run_once_command(), messages_command(),
+        dead_command(),      targets_command(), lanes_command(),    boxes_command(),
+        instances_command(), backup_command(),  stats_command(),    providers_command(),
+        completion_command()};
     return all;
 }
 

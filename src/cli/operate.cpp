@@ -24,8 +24,8 @@ int cancel(const Arguments& arguments, const Globals& globals, const std::string
     OperatorDesk desk{globals};
     const Value ordered =
         desk.post("/v1/messages/" + id + "/cancel", {}, arguments.value("operation"));
-    return print_answers(arguments,
-                         {Object{{"message", id}, {"commands", desk.owners_answers(ordered)}}});
+    return print_answers(
+        arguments, {Object{{"message", id}, {"commands", desk.owners_answers({ordered})[0]}}});
 }
 
 int messages(const Arguments& arguments, const Globals& globals) {
@@ -54,6 +54,17 @@ int targets(const Arguments& arguments, const Globals& globals) {
         arguments.value("operation"));
     print_result(arguments, result, key + ": forgotten");
     return 0;
+}
+
+int instances(const Arguments& arguments, const Globals& globals) {
+    const std::string& verb = arguments.word(0, "list");
+    if (verb == "drain") {
+        throw UsageError{"instances drain comes with a later version; SIGTERM drains an instance"};
+    }
+    if (verb != "list") throw UsageError{"instances knows list, not \"" + verb + "\""};
+    return list(
+        arguments, globals, "/v1/instances",
+        {"name", "state", "since", "last_beat", "partitions", "running", "waiting", "boxes"});
 }
 
 int boxes(const Arguments& arguments, const Globals& globals) {
@@ -157,6 +168,15 @@ Command targets_command() {
                 "  waybill targets list\n"
                 "  waybill targets forget billing-v1 --yes\n",
             .run = targets};
+}
+
+Command instances_command() {
+    return {.name = "instances",
+            .summary = "Lists who works on the store, since when, with how many partitions",
+            .usage = "instances list",
+            .options = {{"json", "", "for programs"}},
+            .examples = "  waybill instances list\n",
+            .run = instances};
 }
 
 Command boxes_command() {

@@ -13,11 +13,15 @@
 #include "server/store_access.hpp"
 #include "server/token.hpp"
 #include "transport/http_out/http_out.hpp"
+#include "waybill/system.hpp"
 #include "waybill/waybill.hpp"
 
 namespace waybill::cli {
 
 namespace {
+
+/// For all owners together.
+constexpr Duration kPatience = std::chrono::seconds{5};
 
 /// Who sits here, for the record.
 std::string person() {
@@ -43,7 +47,7 @@ struct OperatorDesk::Direct {
               access->connect(), access->notebook(),
               [this](const std::string& path) { access->backup(path); },
               [this](Message message) { return app.append(std::move(message)); },
-              [known] { return known; }) {
+              [known] { return known; }, who_serves(config)) {
         if (server::is_shared(config.store)) {
             // Others may run on it: only serve and migrate change its tables.
             must_have_tables(config, access->schema());
@@ -51,6 +55,14 @@ struct OperatorDesk::Direct {
             access->migrate();
         }
         for (const server::BoxConfig& box : config.boxes) app.box(box.name, box.options);
+    }
+
+    /// A file is served by whoever opens it next, as configured; a shared store by those who live.
+    server::WhoServes who_serves(const server::Config& config) {
+        if (!server::is_shared(config.store)) return {};
+        return {.instances =
+                    [this] { return access->instances().value_or(std::vector<InstanceSeen>{}); },
+                .configuration_counts = false};
     }
 
     std::unique_ptr<server::StoreAccess> access;
@@ -130,31 +142,36 @@ json::Value OperatorDesk::ask(const HttpRequest& request) {
     return value;
 }
 
-std::optional<OperatorDesk::OwnersAnswer> OperatorDesk::owners_answer(std::uint64_t command) {
-    if (direct_ && !is_shared_) return std::nullopt;
-    constexpr int kLooks = 100;
-    for (int i = 0; i < kLooks; ++i) {
-        const json::Value answer = get("/v1/commands/" + std::to_string(command));
-        if (answer.find("answered")->as_bool()) {
-            return OwnersAnswer{answer.find("carried_out")->as_bool(),
-                                answer.find("text")->as_string()};
+json::Array OperatorDesk::owners_answers(const std::vector<json::Value>& orders) {
+    const LocalTime until = later(system_clock().now(), kPatience);
+    json::Array all;
+    for (const json::Value& ordered : orders) {
+        json::Array answers;
+        for (const json::Value& number : ordered.find("commands")->as_array()) {
+            const json::Value answer = owners_answer(number.as_uint64(), until);
+            const bool answered = answer.find("answered")->as_bool();
+            answers.emplace_back(
+                json::Object{{"command", number},
+                             {"answered", answered},
+                             {"carried_out", answered && answer.find("carried_out")->as_bool()},
+                             {"text", answered ? answer.find("text")->as_string()
+                                               : "ordered; it is carried out when a server runs"}});
+        }
+        all.emplace_back(std::move(answers));
+    }
+    return all;
+}
+
+/// Nobody else would answer for a file that is open here.
+json::Value OperatorDesk::owners_answer(std::uint64_t command, LocalTime until) {
+    for (;;) {
+        json::Value answer = get("/v1/commands/" + std::to_string(command));
+        const bool is_alone = direct_ && !is_shared_;
+        if (answer.find("answered")->as_bool() || is_alone || system_clock().now() >= until) {
+            return answer;
         }
         ::usleep(50'000);  // lint: allow(seams) a person waits
     }
-    return std::nullopt;
-}
-
-json::Array OperatorDesk::owners_answers(const json::Value& ordered) {
-    json::Array answers;
-    for (const json::Value& number : ordered.find("commands")->as_array()) {
-        const auto answer = owners_answer(number.as_uint64());
-        answers.emplace_back(json::Object{
-            {"command", number},
-            {"answered", answer.has_value()},
-            {"carried_out", answer && answer->carried_out},
-            {"text", answer ? answer->text : "ordered; it is carried out when a server runs"}});
-    }
-    return answers;
 }
 
 json::Value OperatorDesk::get(const std::string& target) {

@@ -3,12 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "waybill/http.hpp"
 #include "waybill/json.hpp"
+#include "waybill/time.hpp"
 
 namespace waybill::cli {
 
@@ -34,19 +35,15 @@ public:
     json::Value post(const std::string& target, const json::Value& body = json::Value{},
                      const std::string& operation = {});
 
-    /// What the owner of the work said to a command.
-    struct OwnersAnswer {
-        bool carried_out = false;
-        std::string text{};
-    };
-    /// Waits a moment for it; nothing: no server runs, or it is busy. The command stays ordered.
-    std::optional<OwnersAnswer> owners_answer(std::uint64_t command);
-    /// The same for all commands of an order, each as {"command","answered","carried_out","text"}.
-    json::Array owners_answers(const json::Value& ordered);
+    /// What the owners of the work said to the commands of each order, as a list of
+    /// {"command","answered","carried_out","text"} per order. Waits a moment for all of them together; who
+    /// has not answered then is busy, or no server runs: the command stays ordered.
+    json::Array owners_answers(const std::vector<json::Value>& orders);
 
 private:
     bool find_server();
     json::Value ask(const HttpRequest& request);
+    json::Value owners_answer(std::uint64_t command, LocalTime until);
 
     std::string file_{};
     /// Others may have it open, and answer commands.

@@ -61,19 +61,25 @@ int print_plan(const Arguments& arguments, const server::Config& config, std::ui
     std::vector<std::string> plan = schema.missing;
     std::erase_if(
         plan, [&](const std::string& migration) { return to != 0 && std::stoul(migration) > to; });
+    const std::uint32_t end = to == 0 ? schema.newest : to;
+    const std::string sql = plan.empty() || schema.version >= end
+                                ? std::string{}
+                                : server::migration_script(config.store, schema.version, end);
     if (arguments.has("json")) {
         const json::Array steps{plan.begin(), plan.end()};
         std::cout << json::to_text(json::Object{{"store", server::masked_url(config.store)},
                                                 {"version", schema.version},
                                                 {"newest", schema.newest},
-                                                {"would_apply", steps}})
+                                                {"would_apply", steps},
+                                                {"sql", sql}})
                   << "\n";
         return 0;
     }
-    std::cout << server::masked_url(config.store) << ": is of version " << schema.version << " of "
-              << schema.newest << "\n";
-    for (const std::string& migration : plan) std::cout << "would apply " << migration << "\n";
-    std::cout << (plan.empty() ? "nothing to do\n" : "nothing was changed\n");
+    // What is said is a comment, so that the whole can be given to whoever may change the schema.
+    std::cout << "-- " << server::masked_url(config.store) << ": is of version " << schema.version
+              << " of " << schema.newest << "\n";
+    for (const std::string& migration : plan) std::cout << "-- would apply " << migration << "\n";
+    std::cout << sql << (plan.empty() ? "-- nothing to do\n" : "-- nothing was changed\n");
     return 0;
 }
 
@@ -153,21 +159,21 @@ int run_once(const Arguments& arguments, const Globals& globals) {
     server::Log log{globals.log_level, globals.log_format, system_clock()};
     server::Config config = load(globals).config;
     if (arguments.has("box")) keep_only(arguments.value("box"), config);
+    const auto at_most = server::parse_duration(arguments.value("at-most", "30s"));
+    if (!at_most) throw UsageError{"--at-most is a duration such as 30s"};
+    const std::uint64_t wanted = arguments.number("max", Waybill::no_limit);
     const auto access = open_for_command(config, kRunOnceAlone);
     access->migrate();
-    const std::uint64_t wanted = arguments.number("max", Waybill::no_limit);
     EndedSoFar ended_so_far{std::min(access->connect().upkeep()->health().open, wanted)};
     if (arguments.has("json")) ended_so_far.progress.reset();
     http_out::HttpOut out;
     server::Metrics uncollected;
     server::Generation generation{config, *access, out, log, uncollected};
     generation.app.observe(ended_so_far);
-    const auto at_most = server::parse_duration(arguments.value("at-most", "30s"));
-    if (!at_most) throw UsageError{"--at-most is a duration such as 30s"};
     const std::uint64_t ended = generation.app.run_once(*at_most, wanted);
     ended_so_far.progress.reset();
     print_result(arguments, json::Object{{"ended", ended}},
-                 std::to_string(ended) + " deliveries ended");
+                 std::to_string(ended) + (ended == 1 ? " delivery" : " deliveries") + " ended");
     return 0;
 }
 
@@ -179,7 +185,7 @@ Command migrate_command() {
                 "Brings the store's schema to this version; safe to run twice, and by two at once",
             .usage = "migrate [--to N] [--dry-run]",
             .options = {{"to", "N", "no further than this version; default: this program's"},
-                        {"dry-run", "", "say what would be done, and change nothing"},
+                        {"dry-run", "", "print the SQL, and change nothing"},
                         {"json", "", "for programs"}},
             .examples =
                 "  waybill migrate --store sqlite:waybill.db\n"

@@ -9,7 +9,6 @@
 #include "server/answer.hpp"
 #include "server/demo.hpp"
 #include "server/openapi.hpp"
-#include "server/unserved.hpp"
 #include "waybill/dead_letters.hpp"
 #include "waybill/json.hpp"
 #include "waybill/signing.hpp"
@@ -101,6 +100,7 @@ HttpResponse Admin::question(const HttpRequest& request, const std::string& path
     if (path == "/v1/dead") return dead(request);
     if (path == "/v1/lanes") return lanes(request);
     if (path == "/v1/boxes") return boxes();
+    if (path == "/v1/instances") return instances();
     if (path == "/v1/targets") return targets();
     if (path == "/v1/stats") return stats();
     if (path == "/v1/demo") return demo();
@@ -186,13 +186,11 @@ HttpResponse Admin::stats() {
     }
     object.emplace_back("paused", std::move(paused));
     Array unserved;
-    if (const auto config = config_()) {
-        for (const UnservedTarget& one : unserved_targets(catalogue_, *config)) {
-            unserved.emplace_back(Object{{"box", one.box},
-                                         {"target", one.key},
-                                         {"waiting", one.waiting},
-                                         {"text", text_of(one)}});
-        }
+    for (const UnservedTarget& one : unserved_targets(catalogue_, config_().get(), who_)) {
+        unserved.emplace_back(Object{{"box", one.box},
+                                     {"target", one.key},
+                                     {"waiting", one.waiting},
+                                     {"text", text_of(one)}});
     }
     object.emplace_back("unserved", std::move(unserved));
     return json_response(200, object);

@@ -9,6 +9,7 @@
 #include "server/bulk.hpp"
 #include "server/config/config.hpp"
 #include "server/operations.hpp"
+#include "server/unserved.hpp"
 #include "waybill/http.hpp"
 #include "waybill/notebook.hpp"
 #include "waybill/store_handle.hpp"
@@ -30,7 +31,7 @@ public:
     using ConfigInForce = std::function<std::shared_ptr<const Config>()>;
 
     Admin(StoreHandle store, Notebook& notebook, Backup backup, AppendMessage append,
-          ConfigInForce config)
+          ConfigInForce config, WhoServes who = {})
         : catalogue_(*store.catalogue()),
           upkeep_(*store.upkeep()),
           notebook_(notebook),
@@ -38,6 +39,7 @@ public:
           backup_(std::move(backup)),
           append_(std::move(append)),
           config_(std::move(config)),
+          who_(std::move(who)),
           store_(std::move(store)) {}
 
     /// `actor`: who asks, for the record.
@@ -69,6 +71,7 @@ private:
 
     // admin_registry.cpp
     HttpResponse boxes();
+    HttpResponse instances();
     HttpResponse targets();
     HttpResponse forget(const std::string& box, const std::string& key, const Operation& operation);
     HttpResponse pause(const std::string& box, bool paused);
@@ -80,6 +83,7 @@ private:
     Backup backup_;
     AppendMessage append_;
     ConfigInForce config_;
+    WhoServes who_;
     StoreHandle store_;
 };
 

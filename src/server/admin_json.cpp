@@ -146,4 +146,19 @@ Value to_json(const Target& target) {
     return object;
 }
 
+Value to_json(const InstanceSeen& instance) {
+    return Object{{"name", instance.name},
+                  {"state", !instance.alive     ? "dead"
+                            : instance.stopping ? "stopping"
+                            : instance.guest    ? "guest"
+                                                : "alive"},
+                  {"since", time_text(instance.since)},
+                  {"last_beat", time_text(instance.last_beat)},
+                  {"partitions", instance.partitions},
+                  {"running", instance.running},
+                  {"waiting", instance.waiting},
+                  {"boxes", Array{instance.boxes.begin(), instance.boxes.end()}},
+                  {"incarnation", to_string(instance.incarnation)}};
+}
+
 }  // namespace waybill::server

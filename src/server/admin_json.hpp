@@ -4,6 +4,7 @@
 
 #include "waybill/catalogue.hpp"
 #include "waybill/halted_lanes.hpp"
+#include "waybill/instances.hpp"
 #include "waybill/json.hpp"
 
 /// What the catalogue knows, as JSON.
@@ -14,6 +15,7 @@ json::Value to_json(const MessageDetail& detail);
 json::Value to_json(const DeadLetterDetail& letter);
 json::Value to_json(const HaltedLane& lane);
 json::Value to_json(const Target& target);
+json::Value to_json(const InstanceSeen& instance);
 
 /// open, parked, done, dead; any is empty.
 std::string_view state_name(Filter::State state);

@@ -5,7 +5,6 @@
 #include "server/admin_json.hpp"
 #include "server/answer.hpp"
 #include "server/config/units.hpp"
-#include "server/store_access.hpp"
 #include "server/unserved.hpp"
 #include "waybill/json.hpp"
 
@@ -16,6 +15,7 @@ namespace {
 using json::Array;
 using json::Object;
 using json::Value;
+using Instances = std::vector<InstanceSeen>;
 
 const char* lanes_name(Lanes lanes) {
     return lanes == Lanes::none ? "none" : lanes == Lanes::exclusive ? "exclusive" : "strict";
@@ -66,20 +66,25 @@ HttpResponse Admin::boxes() {
     return json_response(200, Object{{"items", std::move(items)}});
 }
 
+HttpResponse Admin::instances() {
+    Array items;
+    for (const InstanceSeen& instance : who_.instances ? who_.instances() : Instances{}) {
+        items.emplace_back(to_json(instance));
+    }
+    return json_response(200, Object{{"items", std::move(items)}});
+}
+
 HttpResponse Admin::targets() {
     const auto config = config_();
-    const auto unserved =
-        config ? unserved_targets(catalogue_, *config) : std::vector<UnservedTarget>{};
+    const auto unserved = unserved_targets(catalogue_, config.get(), who_);
+    const bool can_tell = can_tell_served(config.get(), who_);
     Array items;
     for (const Target& target : catalogue_.targets()) {
         Object object = to_json(target).as_object();
         const auto found = std::ranges::find_if(unserved, [&](const UnservedTarget& one) {
             return one.box == target.box && one.key == target.key;
         });
-        // Of a shared store nobody here knows what the other servers serve.
-        if (config && !is_shared(config->store)) {
-            object.emplace_back("served", found == unserved.end());
-        }
+        if (can_tell) object.emplace_back("served", found == unserved.end());
         if (found != unserved.end()) object.emplace_back("waiting", found->waiting);
         items.emplace_back(std::move(object));
     }
@@ -94,10 +99,12 @@ HttpResponse Admin::forget(const std::string& box, const std::string& key,
         return error_response(409, "configured",
                               key + " is configured here; take it out of the configuration first");
     }
-    if (config && is_shared(config->store)) {
-        return error_response(409, "shared",
-                              "other servers share this store and may serve " + key +
-                                  "; which do is not asked yet, so nothing is forgotten");
+    // The same for those who share the store.
+    for (const InstanceSeen& instance : who_.instances ? who_.instances() : Instances{}) {
+        if (!serves(instance, {.box = box, .key = key})) continue;
+        return error_response(409, "served",
+                              instance.name + " serves " + key +
+                                  "; take it out of its configuration first, or stop it");
     }
     const bool was_there = catalogue_.forget_target(box, key);
     // Begun before and gone now: this order did it.

@@ -10,7 +10,7 @@ namespace waybill::server {
 namespace {
 
 Settings settings_of(const Config& config, StoreAccess& store) {
-    return {.store = store.connect(),
+    return {.store = store.connect_for(config.engine.lease),
             .name = config.instance == "auto" ? std::string{} : config.instance,
             .lease = config.engine.lease,
             .beat = config.engine.lease / 5,

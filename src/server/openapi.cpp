@@ -39,6 +39,7 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/lanes", "Halted lanes", kPage},
     Route{"POST", "/v1/lanes/skip", "A halted lane goes on behind its head", "", "message"},
     Route{"POST", "/v1/lanes/resume", "The head of a halted lane runs again", "", "message"},
+    Route{"GET", "/v1/instances", "Who works on the store, since when, with how many partitions"},
     Route{"GET", "/v1/targets", "The targets the store knows"},
     Route{"POST", "/v1/targets/forget", "What is open for a target counts no longer", "",
           "box key"},

@@ -54,6 +54,12 @@ HttpResponse Operations::carry_out(const OperationName& name, const Order& order
                               "Idempotency-Key: must be 1 … 200 bytes of plain text");
     }
     const std::lock_guard lock{mutex_};
+    // The same for other processes that share the store.
+    const auto held = notebook_.hold(note_name(name.id));
+    if (!held) {
+        return error_response(409, "operation-running",
+                              "another process carries this operation out; ask again in a moment");
+    }
     Record record{.fingerprint = name.fingerprint,
                   .actor = name.actor,
                   .at = time_text(system_clock().wall())};

@@ -10,19 +10,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-postgres::Options options_of(const StoreOptions& options) {
-    postgres::Options made;
-    made.beat_deadline = std::clamp<Duration>(options.lease * 3 / 10, 10ms, made.beat_deadline);
-    return made;
-}
-
 class PostgresAccess final : public StoreAccess {
 public:
-    PostgresAccess(std::string url, const StoreOptions& options)
-        : url_(std::move(url)), options_(options_of(options)) {}
+    explicit PostgresAccess(std::string url) : url_(std::move(url)) {}
 
-    StoreHandle connect() override { return postgres::open(url_, options_); }
+    StoreHandle connect() override { return postgres::open(url_); }
+    StoreHandle connect_for(Duration lease) override {
+        postgres::Options options;
+        options.beat_deadline = std::clamp<Duration>(lease * 3 / 10, 10ms, options.beat_deadline);
+        return postgres::open(url_, options);
+    }
     Notebook& notebook() override { return *first_; }
+    std::optional<std::vector<InstanceSeen>> instances() override { return first_->instances(); }
     Schema schema() override { return first_->schema(); }
     void migrate(std::uint32_t version) override {
         version == 0 ? first_->migrate() : first_->migrate(version);
@@ -34,14 +33,17 @@ public:
 
 private:
     const std::string url_;
-    const postgres::Options options_;
-    std::unique_ptr<postgres::PostgresStore> first_ = postgres::open(url_, options_);
+    std::unique_ptr<postgres::PostgresStore> first_ = postgres::open(url_);
 };
 
 }  // namespace
 
-std::unique_ptr<StoreAccess> open_postgres(const std::string& url, const StoreOptions& options) {
-    return std::make_unique<PostgresAccess>(url, options);
+std::unique_ptr<StoreAccess> open_postgres(const std::string& url) {
+    return std::make_unique<PostgresAccess>(url);
+}
+
+std::string postgres_migration_script(std::uint32_t from, std::uint32_t to) {
+    return postgres::migration_script(from, to);
 }
 
 }  // namespace waybill::server

@@ -40,14 +40,16 @@ std::string actor_of(const HttpRequest& request, const std::string& token_name) 
 
 /// For whoever opens the printed URL in a browser.
 json::Object what_is_here() {
-    return {{"waybill", version},
-            {"webhooks", "POST /webhooks/{source}"},
-            {"live", "GET /healthz"},
-            {"ready", "GET /readyz"},
-            {"metrics", "GET /metrics"},
-            {"publish", "POST /v1/messages (token)"},
-            {"operators",
-             "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/boxes, /v1/stats … (token)"}};
+    return {
+        {"waybill", version},
+        {"webhooks", "POST /webhooks/{source}"},
+        {"live", "GET /healthz"},
+        {"ready", "GET /readyz"},
+        {"metrics", "GET /metrics"},
+        {"publish", "POST /v1/messages (token)"},
+        {"operators",
+         "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/boxes, /v1/instances, /v1/stats … "
+         "(token)"}};
 }
 
 }  // namespace
@@ -65,6 +67,8 @@ struct Server::Parts {
     std::vector<UnservedTarget> unserved();
     void warn_of_unserved();
     Config config_in_force();
+    WhoServes who_serves();
+    InstanceSeen myself();
     void on_access(const http_in::Access& access);
     void at_desk(Desk& desk, Reply reply, std::function<HttpResponse()> answer);
     /// For the command line, which finds us by our store.
@@ -105,8 +109,9 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
               if (!generation) throw Overloaded{"the server is stopping"};
               return generation->app.append(std::move(message));
           },
-          [this] { return std::make_shared<const Config>(config_in_force()); }),
-      watch(store->connect(), [this] { return config_in_force(); }),
+          [this] { return std::make_shared<const Config>(config_in_force()); }, who_serves()),
+      watch(
+          store->connect(), [this] { return config_in_force(); }, who_serves()),
       generation(std::make_unique<Generation>(config, *store, out, log, metrics)) {
     generation->start();
     // Somebody may come in before the door is hung.
@@ -228,6 +233,15 @@ void Server::Parts::warn_of_unserved() {
 Config Server::Parts::config_in_force() {
     const std::shared_lock lock{mutex};
     return config;
+}
+
+WhoServes Server::Parts::who_serves() {
+    return {.instances = [this] { return store->instances().value_or(std::vector{myself()}); }};
+}
+
+InstanceSeen Server::Parts::myself() {
+    const std::shared_lock lock{mutex};
+    return described(config, generation ? generation->app.status() : Status{}, began_at);
 }
 
 bool Server::Parts::shows_metrics() {

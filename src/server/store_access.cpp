@@ -100,9 +100,7 @@ private:
 }  // namespace
 
 StoreOptions store_options(const Config& config) {
-    return {.relaxed_durability = config.relaxed_durability,
-            .busy_timeout = config.busy_timeout,
-            .lease = config.engine.lease};
+    return {.relaxed_durability = config.relaxed_durability, .busy_timeout = config.busy_timeout};
 }
 
 std::string file_of(const std::string& url) {
@@ -119,9 +117,17 @@ std::unique_ptr<StoreAccess> open_store(const std::string& url, const StoreOptio
         return std::make_unique<SqliteAccess>(path, options);
     }
 #ifdef WAYBILL_WITH_POSTGRES
-    if (is_shared(url)) return open_postgres(url, options);
+    if (is_shared(url)) return open_postgres(url);
 #endif
     throw ConfigError{{"store: " + problem_of_store(url)}};
+}
+
+std::string migration_script(const std::string& url, std::uint32_t from, std::uint32_t to) {
+    if (!file_of(url).empty()) return sqlite::migration_script(from, to);
+#ifdef WAYBILL_WITH_POSTGRES
+    if (is_shared(url)) return postgres_migration_script(from, to);
+#endif
+    return {};
 }
 
 }  // namespace waybill::server

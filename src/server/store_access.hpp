@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "server/config/config.hpp"
+#include "waybill/instances.hpp"
 #include "waybill/notebook.hpp"
 #include "waybill/schema.hpp"
 #include "waybill/store_handle.hpp"
@@ -21,7 +24,11 @@ public:
     virtual ~StoreAccess() = default;
 
     virtual StoreHandle connect() = 0;
+    /// For an engine: its heartbeats are answered, or given up, well before this lease ends.
+    virtual StoreHandle connect_for(Duration /*lease*/) { return connect(); }
     virtual Notebook& notebook() = 0;
+    /// Who works on a store that many share; nothing where only one process can.
+    virtual std::optional<std::vector<InstanceSeen>> instances() { return std::nullopt; }
 
     virtual Schema schema() = 0;
     /// 0: to the newest this version knows. Throws ConfigError for one that is not known.
@@ -34,8 +41,6 @@ struct StoreOptions {
     bool relaxed_durability = false;
     /// How long a write waits for whoever else has the file locked.
     Duration busy_timeout = std::chrono::seconds{2};
-    /// Of the instances: a heartbeat must be answered well before it ends.
-    Duration lease = std::chrono::seconds{5};
 };
 
 StoreOptions store_options(const Config& config);
@@ -48,6 +53,10 @@ std::string file_of(const std::string& url);
 /// Several processes may have it open at once, on several hosts: "postgresql://…".
 bool is_shared(const std::string& url);
 /// Of a URL that is_shared(). In postgres_access.cpp, where this program was built with it.
-std::unique_ptr<StoreAccess> open_postgres(const std::string& url, const StoreOptions& options);
+std::unique_ptr<StoreAccess> open_postgres(const std::string& url);
+std::string postgres_migration_script(std::uint32_t from, std::uint32_t to);
+
+/// The SQL that brings a store of this kind from one version to another; "": it has none.
+std::string migration_script(const std::string& url, std::uint32_t from, std::uint32_t to);
 
 }  // namespace waybill::server

@@ -3,18 +3,12 @@
 #include <algorithm>
 
 #include "core/wording.hpp"
-#include "server/store_access.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
 
 constexpr Duration kGoodFor = std::chrono::seconds{30};
-
-bool took_over(const Target& newer, const Target& older) {
-    return newer.box == older.box && newer.key != older.key &&
-           std::ranges::find(newer.legacy_keys, older.key) != newer.legacy_keys.end();
-}
 
 }  // namespace
 
@@ -25,15 +19,30 @@ bool is_served(const Config& config, const Target& target) {
            });
 }
 
-std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config& config) {
-    // Another server may have another configuration, and serve it: nobody is asked yet.
-    if (is_shared(config.store)) return {};
+InstanceSeen described(const Config& config, const Status& status, StoreTime since) {
+    InstanceSeen seen{.name = config.instance == "auto" ? "this server" : config.instance,
+                      .alive = status.started,
+                      .since = since,
+                      .last_beat = system_clock().wall(),
+                      .lease = config.engine.lease,
+                      .waiting = status.entries - std::min(status.entries, status.running),
+                      .running = static_cast<std::uint32_t>(status.running),
+                      .partitions = status.partitions};
+    for (const BoxConfig& box : config.boxes) seen.boxes.push_back(box.name);
+    return seen;
+}
+
+bool can_tell_served(const Config* config, const WhoServes& who) {
+    return who.configuration_counts ? config != nullptr : who.instances != nullptr;
+}
+
+std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config* config,
+                                             const WhoServes& who) {
+    if (!can_tell_served(config, who)) return {};
     std::vector<UnservedTarget> unserved;
-    const std::vector<Target> registry = catalogue.targets();
-    for (const Target& target : registry) {
-        const bool is_replaced = std::ranges::any_of(
-            registry, [&](const Target& other) { return took_over(other, target); });
-        if (is_replaced || is_served(config, target)) continue;
+    const auto instances = who.instances ? who.instances() : std::vector<InstanceSeen>{};
+    for (const Target& target : without_instance(catalogue.targets(), instances)) {
+        if (who.configuration_counts && is_served(*config, target)) continue;
         unserved.push_back({target.box, target.key, catalogue.waiting_for(target)});
     }
     return unserved;
@@ -56,7 +65,10 @@ std::vector<UnservedTarget> UnservedWatch::look() {
     const LocalTime before = system_clock().now();
     std::vector<UnservedTarget> seen;
     try {
-        if (store_.catalogue() != nullptr) seen = unserved_targets(*store_.catalogue(), config_());
+        const Config config = config_();
+        if (store_.catalogue() != nullptr) {
+            seen = unserved_targets(*store_.catalogue(), &config, who_);
+        }
     } catch (const StoreError&) {
         // That it does not answer is said elsewhere.
     }

@@ -253,7 +253,7 @@ TEST_F(OperatorCommands, OneMessageIsMendedByItsId) {
     const std::string id = page.find("items")->as_array().at(0).find("message")->as_string();
 
     EXPECT_EQ(hear({"dead", "requeue", id, "--target", "other"}).code, 1);
-    EXPECT_THAT(run_here({"dead", "requeue", id}).output, HasSubstr("1 dead letters requeued"));
+    EXPECT_THAT(run_here({"dead", "requeue", id}).output, HasSubstr("1 dead letter requeued"));
     EXPECT_THAT(hear({"dead", "requeue", id}).output, HasSubstr("no delivery of this message"));
 }
 
@@ -264,7 +264,7 @@ TEST_F(OperatorCommands, RunOnceKeepsToTheBoxItIsGiven) {
     ASSERT_EQ(run_here({"publish", "--type", "first"}).code, 0);
     ASSERT_EQ(run_here({"publish", "--type", "second", "--box", "other"}).code, 0);
 
-    EXPECT_THAT(run_here({"run-once", "--box", "other"}).output, HasSubstr("1 deliveries ended"));
+    EXPECT_THAT(run_here({"run-once", "--box", "other"}).output, HasSubstr("1 delivery ended"));
     const std::string done = run_here({"messages", "list", "--state", "done"}).output;
 
     EXPECT_THAT(done, HasSubstr("second"));

@@ -77,16 +77,47 @@ TEST_F(PostgresProgram, WhatDiedIsSeenAndRequeuedFromAnywhere) {
     const std::string id = publish("order.placed");
     ASSERT_TRUE(eventually({"dead", "list"}, "exit code 65"));
 
-    EXPECT_THAT(run_here({"targets", "list", "--json"}).output, Not(HasSubstr("served")));
-    EXPECT_THAT(hear({"targets", "forget", "other", "--box", "outbox", "--yes"}).output,
-                HasSubstr("other servers share this store"));
-
     write("works", "");
     const Ran requeued = run_here({"dead", "requeue", id});
 
     EXPECT_EQ(requeued.code, 0) << requeued.output;
     EXPECT_TRUE(eventually({"messages", "list", "--state", "done"}, id));
     EXPECT_EQ(handled(), std::multiset<std::string>{id});
+}
+
+TEST_F(PostgresProgram, WhatNoLiveServerServesIsNamedAndMayBeForgotten) {
+    write("other.toml", "store = \"" + url() + R"("
+instance = "second"
+[engine]
+lease = "1s"
+[[targets]]
+key     = "audit"
+box     = "outbox"
+command = ["/bin/true"]
+)");
+    Process first = serve();
+    first.port();
+    Process second{folder_.path().string(),
+                   {"serve", "--config", "other.toml", "--listen", "127.0.0.1:0"}};
+    second.port();
+    ASSERT_TRUE(eventually({"instances", "list"}, "second"));
+    ASSERT_TRUE(eventually({"targets", "list", "--json"}, R"("key":"audit")"));
+    const std::vector<std::string> forget{"targets", "forget", "audit", "--box", "outbox", "--yes"};
+
+    const Ran served = hear(forget);
+    EXPECT_EQ(served.code, 1);
+    EXPECT_THAT(served.output, HasSubstr("second serves audit"));
+    EXPECT_THAT(run_here({"targets", "list", "--json"}).output,
+                Not(HasSubstr(R"("served":false)")));
+
+    EXPECT_EQ(second.end(SIGTERM), 0);
+    EXPECT_TRUE(eventually({"targets", "list", "--json"}, R"("served":false,"waiting":0)"));
+    EXPECT_THAT(run_here({"stats"}).output, HasSubstr("nobody serves it"));
+    const Ran gone = run_here(forget);
+    EXPECT_EQ(gone.code, 0) << gone.output;
+    EXPECT_THAT(run_here({"targets", "list"}).output, Not(HasSubstr("audit")));
+    EXPECT_EQ(first.end(SIGTERM), 0);
+    EXPECT_THAT(run_here({"instances", "list"}).output, HasSubstr("nothing"));
 }
 
 TEST_F(PostgresProgram, WhoLooksMakesNoTablesAndPrintsNoPassword) {
@@ -102,7 +133,8 @@ TEST_F(PostgresProgram, WhoLooksMakesNoTablesAndPrintsNoPassword) {
     EXPECT_EQ(looked.code, 1);
     EXPECT_THAT(looked.output, HasSubstr("has no tables of ours"));
     EXPECT_THAT(planned.output,
-                AllOf(HasSubstr("would apply 1"), HasSubstr("nothing was changed")));
+                AllOf(HasSubstr("would apply 1"), HasSubstr("create table waybill.instance"),
+                      HasSubstr("nothing was changed")));
     EXPECT_EQ(migrated.code, 0);
     EXPECT_EQ(listed.code, 0) << listed.output;
     EXPECT_EQ(checked.code, 0) << checked.output;

@@ -218,7 +218,7 @@ TEST_F(Program, AnOutboxIsPublishedToAndWorkedOnceAndBackedUp) {
                 HasSubstr("accepted"));
     EXPECT_THAT(run_here({"publish", "--type", "a.b", "--body", "body", "--dedup", "k"}).output,
                 HasSubstr("duplicate"));
-    EXPECT_THAT(run_here({"run-once"}).output, HasSubstr("1 deliveries ended"));
+    EXPECT_THAT(run_here({"run-once"}).output, HasSubstr("1 delivery ended"));
     EXPECT_EQ(run_here({"backup", "copy.db"}).code, 0);
     EXPECT_THAT(run_here({"messages", "list", "--store", "sqlite:copy.db"}).output,
                 HasSubstr("a.b"));

@@ -23,6 +23,27 @@ TEST_P(StoreConformance, BoxesAreListedWithWhatIsOpenAndWhetherTheyArePaused) {
                             BoxState{.name = "orders", .open = 1, .parked = 1}));
 }
 
+TEST_P(StoreConformance, WhatIsDoneIsCountedByBoxAndWithoutWhatDied) {
+    declare_box();
+    declare_box({}, "mails");
+    append_all({order(1), order(2), order(3)});
+    Host host = owner();
+    const std::vector<Entry> rows = host.scan();
+    host.finish(rows.at(0));
+    host.die(rows.at(1), "billing");
+
+    const auto done = [&](const std::string& box) {
+        return catalogue().count({.state = Filter::State::done, .box = box});
+    };
+    EXPECT_EQ(done(""), 1U);
+    EXPECT_EQ(done("orders"), 1U);
+    EXPECT_EQ(done("mails"), 0U);
+    EXPECT_EQ(done("nowhere"), 0U);
+    const DeliveryRef dead{id_of(2), "billing"};
+    catalogue().discard({&dead, 1});
+    EXPECT_EQ(done(""), 2U);
+}
+
 TEST_P(StoreConformance, ABoxNobodyDeclaredIsNotPaused) {
     declare_box();
 

@@ -131,6 +131,10 @@ where m.appended_at >= $1::bigint and m.appended_at < $2::bigint
     and ($9::text = '' or exists (select from waybill.dead d
         where d.message = m.sequence and strpos(d.reason, $9::text) > 0));
 
+-- name: count_done
+select count(*) from waybill.finished f
+where not f.held and ($1::text = '' or f.box = (select b.id from waybill.box b where b.name = $1::text));
+
 -- name: letters_after
 -- Oldest first.
 select m.id, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at, d.number,
