@@ -1,41 +1,13 @@
-#include "waybill/postgres/publish.hpp"
-
-#include "postgres/fixture.hpp"
-#include "waybill/append.hpp"
+#include "postgres/publish_fixture.hpp"
+#include "support/background.hpp"
 
 namespace waybill::test {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using Status = AppendResult::Status;
 
-class PostgresPublish : public Postgres {
-protected:
-    PostgresPublish() { own_->script("create temporary table orders (id int)", "test"); }
-    static Message placed(const std::string& body) {
-        return {.box = "orders", .type = "order.placed", .body = body};
-    }
-    AppendResult publish(Message message) {
-        return postgres::publish(own_->handle(), std::move(message), options_);
-    }
-    /// The only column of the only row.
-    std::string ask(const std::string& statement) {
-        postgres::Rows rows = own_->script(own_->in_schema(statement), "test");
-        return rows.next() ? rows.string(0) : "";
-    }
-    std::vector<Message> stored() {
-        const Taken taken = own(*store_);
-        std::vector<Message> all;
-        for (const Entry& entry : scan(taken).entries) all.push_back(*entry.message);
-        return all;
-    }
-
-    /// The application's.
-    std::unique_ptr<postgres::Database> own_ = stranger();
-    postgres::PublishOptions options_{.schema = schema_.name()};
-};
+class PostgresPublish : public PostgresPublishing {};
 
 TEST_F(PostgresPublish, AMessageIsThereExactlyWhenItsTransactionCommitted) {
     {
@@ -107,76 +79,163 @@ TEST_F(PostgresPublish, ManyAreAllOrNothingAndTheBoxMayBeLeftOut) {
     EXPECT_EQ(store_->count({}), 2U);
 }
 
-TEST_F(PostgresPublish, BySqlItIsTheSameMessage) {
-    ask("select waybill.publish(type => 'order.placed', body => 'the body', lane => 'l-1', "
-        "dedup_key => 'k', tenant => 'acme', user_id => 'eve', correlation_id => 'c', "
-        "content_type => 'text/plain', attributes => '{\"b\": \"2\", \"a\": \"1\"}', "
-        "id => '01890000-0000-7000-8000-000000000001', source => 'shop', "
-        "not_before => '2024-01-01 00:00:01+00')");
-
-    const std::vector<Message> all = stored();
-    ASSERT_EQ(all.size(), 1U);
-    const Message expected{.id = *parse_uuid("01890000-0000-7000-8000-000000000001"),
-                           .box = "orders",
-                           .type = "order.placed",
-                           .source = "shop",
-                           .body = "the body",
-                           .content_type = "text/plain",
-                           .attributes = {{"a", "1"}, {"b", "2"}},
-                           .tenant = "acme",
-                           .user = "eve",
-                           .correlation_id = "c",
-                           .not_before = StoreTime{1'704'067'201s},
-                           .lane = "l-1",
-                           .dedup_key = "k"};
-    EXPECT_EQ(all[0], expected);
-}
-
-TEST_F(PostgresPublish, BySqlItSharesKeysAndPartitionsWithTheLibrary) {
-    const BoxDeclaration box{"many", {.partitions = 32}};
-    store_->declare({&box, 1}, {});
+TEST_F(PostgresPublish, EveryFieldArrivesAsItWasGiven) {
     options_.outside_transaction = true;
-    Message message{.box = "many", .type = "t", .body = "same", .lane = "käse", .dedup_key = "k"};
-    const AppendResult first = publish(message);
+    publish(full());
 
-    const std::string again =
-        ask("select waybill.publish('t', 'same', 'many', lane => 'käse', "
-            "dedup_key => 'k')");
-    ask("select waybill.publish('t', 'next', 'many', lane => 'käse')");
-
-    EXPECT_EQ(again, to_string(first.id));
-    EXPECT_EQ(ask("select count(distinct partition) from waybill.message"), "1");
-    EXPECT_EQ(
-        reaction_of([&] { ask("select waybill.publish('t', 'other', 'many', dedup_key => 'k')"); }),
-        Reaction::bad_data);
+    EXPECT_THAT(stored(), ElementsAre(full()));
 }
 
-TEST_F(PostgresPublish, BySqlWhatCanNeverBeStoredIsRefused) {
-    for (const char* arguments : {"type => '', body => 'x'", "type => 'a', body => null",
-                                  "type => 'a', body => 'x', "
-                                  "box => 'nowhere'",
-                                  "type => repeat('x', 257), body => 'x'"}) {
-        EXPECT_EQ(
-            reaction_of([&] { ask(std::string{"select waybill.publish("} + arguments + ")"); }),
-            Reaction::bad_data)
-            << arguments;
-    }
-    EXPECT_THAT(stored(), IsEmpty());
+TEST_F(PostgresPublish, ALargeBodyAndManyMessagesFitInOneCall) {
+    options_.outside_transaction = true;
+    std::vector<Message> many(500, placed("small"));
+    many.push_back(placed(std::string(8'000'000, 'x')));
+
+    const auto results = postgres::publish(own_->handle(), many, options_);
+
+    EXPECT_EQ(results.size(), many.size());
+    EXPECT_EQ(store_->count({}), many.size());
 }
 
-TEST_F(PostgresPublish, ARoleThatMayOnlyPublishDoesJustThat) {
-    const std::string role = "publisher_" + schema_.name();
-    schema_.change("create role " + role + "; grant usage on schema " + schema_.name() + " to " +
-                   role + "; grant execute on function waybill.publish to " + role);
-    ask("set role " + role);
+TEST_F(PostgresPublish, DoublesInOneCallAreAnsweredAsSuch) {
+    options_.outside_transaction = true;
+    Message first = placed("same");
+    first.dedup_key = "k";
+    Message other = placed("other");
+    other.dedup_key = "k";
+    const std::vector<Message> three{first, first, other, placed("free")};
 
-    EXPECT_FALSE(ask("select waybill.publish('t', 'x')").empty());
-    for (const char* statement : {"select * from waybill.message", "delete from waybill.open",
-                                  "insert into waybill.note values ('a', 'b')"}) {
-        EXPECT_EQ(reaction_of([&] { ask(statement); }), Reaction::give_up) << statement;
+    const auto results = postgres::publish(own_->handle(), three, options_);
+
+    ASSERT_EQ(results.size(), 4U);
+    EXPECT_EQ(results[0].status, Status::fresh);
+    EXPECT_EQ(results[1].status, Status::duplicate);
+    EXPECT_EQ(results[1].id, results[0].id);
+    EXPECT_EQ(results[2].status, Status::conflict);
+    EXPECT_EQ(results[3].status, Status::fresh);
+    EXPECT_LT(results[0].sequence, results[3].sequence);
+    EXPECT_EQ(store_->count({}), 2U);
+}
+
+TEST_F(PostgresPublish, ASavepointOfTheCallerTakesItsMessagesBackWithIt) {
+    postgres::Transaction transaction{*own_};
+    publish(placed("before"));
+    own_->script("savepoint mine", "test");
+    publish(placed("undone"));
+    own_->script("rollback to mine", "test");
+    publish(placed("after"));
+    transaction.commit();
+
+    EXPECT_THAT(stored_bodies(), ElementsAre("before", "after"));
+}
+
+TEST_F(PostgresPublish, AnErrorOfTheServerLeavesTheTransactionAsItWas) {
+    // Somebody else has the key and does not let go.
+    Message keyed = placed("same");
+    keyed.dedup_key = "k";
+    auto other = stranger();
+    const postgres::Transaction theirs{*other};
+    postgres::publish(other->handle(), keyed, options_);
+
+    postgres::Transaction transaction{*own_};
+    own_->script("insert into orders values (1); set local lock_timeout = '10ms'", "test");
+    EXPECT_EQ(reaction_of([&] { publish(keyed); }), Reaction::retry);
+    publish(placed("good"));
+    transaction.commit();
+
+    EXPECT_THAT(stored_bodies(), ElementsAre("good"));
+    EXPECT_EQ(ask("select count(*) from orders"), "1");
+}
+
+TEST_F(PostgresPublish, AnEncodingThatWouldGarbleTextIsRefused) {
+    const postgres::Transaction transaction{*own_};
+    own_->script("set local client_encoding = 'LATIN1'", "test");
+
+    EXPECT_EQ(reaction_of([&] { publish(placed("x")); }), Reaction::give_up);
+}
+
+TEST_F(PostgresPublish, ABodyLargerThanItsBoxAllowsIsRefused) {
+    const BoxDeclaration box{"small", {.partitions = 1, .body_bytes_max = 3}};
+    store_->declare({&box, 1}, {});
+    const postgres::Transaction transaction{*own_};
+    Message message = placed("four");
+    message.box = "small";
+
+    try {
+        publish(message);
+        ADD_FAILURE() << "it was taken";
+    } catch (const InvalidMessage& error) {
+        EXPECT_THAT(error.what(), HasSubstr("body has 4 bytes; at most 3 are allowed"));
     }
-    ask("reset role");
-    EXPECT_EQ(stored().size(), 1U);
+}
+
+TEST_F(PostgresPublish, OrderedIntoALaneWaitsForTheOneBeforeAndComesAfterIt) {
+    options_.ordered = true;
+    postgres::Transaction first{*own_};
+    const AppendResult one = publish(placed("first", "lane"));
+    AppendResult two;
+    Background second{[&](const std::stop_token&) {
+        auto other = stranger();
+        postgres::Transaction transaction{*other};
+        two = postgres::publish(other->handle(), placed("second", "lane"), options_);
+        transaction.commit();
+    }};
+    wait_for_a_waiter();
+    EXPECT_EQ(store_->count({}), 0U);
+
+    first.commit();
+    second.join();
+
+    EXPECT_LT(one.sequence, two.sequence);
+    EXPECT_THAT(stored_bodies(), ElementsAre("first", "second"));
+}
+
+TEST_F(PostgresPublish, WithoutOrderOrInAnotherLaneNobodyWaits) {
+    const postgres::Transaction first{*own_};
+    options_.ordered = true;
+    publish(placed("first", "lane"));
+    auto other = stranger();
+    postgres::Transaction transaction{*other};
+
+    postgres::publish(other->handle(), placed("elsewhere", "other lane"), options_);
+    options_.ordered = false;
+    postgres::publish(other->handle(), placed("unordered", "lane"), options_);
+    transaction.commit();
+
+    EXPECT_EQ(store_->count({}), 2U);
+}
+
+TEST_F(PostgresPublish, ANotificationComesWithTheCommitWhenAskedFor) {
+    auto listener = stranger();
+    listener->script("listen \"" + schema_.name() + "\"", "test");
+    options_.notify = true;
+    postgres::Transaction transaction{*own_};
+    publish(placed("x"));
+    ask_on(*listener, "select 1");
+    EXPECT_EQ(PQnotifies(listener->handle()), nullptr);
+
+    transaction.commit();
+    PGnotify* told = nullptr;
+    while (told == nullptr) {
+        ask_on(*listener, "select 1");
+        told = PQnotifies(listener->handle());
+    }
+    PQfreemem(told);
+}
+
+TEST_F(PostgresPublish, ASynchronousStandbyMakesALocalCommitTooWeak) {
+    const auto set = [&](const std::string& names) {
+        ask("alter system set synchronous_standby_names = '" + names + "'");
+        ask("select pg_reload_conf()");
+        while (ask("show synchronous_standby_names") != names) std::this_thread::yield();
+    };
+    ask("set synchronous_commit = local");
+    options_.outside_transaction = true;
+    EXPECT_EQ(publish(placed("none is asked for")).status, Status::fresh);
+
+    set("standby");
+    EXPECT_EQ(reaction_of([&] { publish(placed("x")); }), Reaction::give_up);
+    set("");
 }
 
 }  // namespace

@@ -12,16 +12,6 @@ using Status = AppendResult::Status;
 /// How often a statement is repeated that saw the world from before somebody else's commit.
 constexpr int kTriesMax = 5;
 
-std::optional<std::string> attributes_literal(const Attributes& attributes) {
-    if (attributes.empty()) return std::nullopt;
-    std::vector<std::string> texts;
-    for (const auto& [name, value] : attributes) {
-        texts.push_back(name);
-        texts.push_back(value);
-    }
-    return array_literal(texts);
-}
-
 /// The columns of a batch.
 struct Batch {
     Uuids ids{};

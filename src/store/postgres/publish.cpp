@@ -1,121 +1,178 @@
 #include "waybill/postgres/publish.hpp"
 
+#include <deque>
+#include <exception>
 #include <utility>
 
-#include "calls.hpp"
-#include "core/complete.hpp"
-#include "core/runtime/system_random.hpp"
-#include "core/wording.hpp"
-#include "waybill/append.hpp"
-#include "waybill/postgres.hpp"
-#include "waybill/system.hpp"
+#include "database.hpp"
+#include "error_map.hpp"
+#include "publish_columns.hpp"
 
 namespace waybill::postgres {
 namespace {
 
-/// What is kept or undone together inside a transaction that is not ours.
-class Savepoint {
-public:
-    explicit Savepoint(Database& db) : db_(db) {
-        db_.script("savepoint waybill_publish", "publish");
-    }
-    ~Savepoint() {
-        if (is_kept_) return;
-        try {
-            db_.script("rollback to waybill_publish; release waybill_publish", "publish");
-        } catch (const StoreError&) {
-            // The caller's ROLLBACK will do it; the error in flight says why.
-        }
-    }
-    Savepoint(const Savepoint&) = delete;
-    Savepoint& operator=(const Savepoint&) = delete;
+using BinaryColumns = PublishColumns<Texts, Blobs, Uuids, Longs>;
 
-    void keep() {
-        db_.script("release waybill_publish", "publish");
-        is_kept_ = true;
-    }
-
-private:
-    Database& db_;
-    bool is_kept_ = false;
-};
+constexpr const char* kSavepoint = "savepoint waybill_publish";
+constexpr const char* kRelease = "release waybill_publish";
 
 [[noreturn]] void refuse(const std::string& why) {
     throw StoreError{Reaction::give_up, "publish: " + why};
 }
 
-std::string checked_schema(const PublishOptions& options) {
-    if (Problems problems = check(Options{.schema = options.schema}); !problems.empty()) {
-        throw ConfigError{std::move(problems)};
-    }
-    return options.schema;
+[[noreturn]] void connection_lost(PGconn* connection) {
+    std::string why = PQerrorMessage(connection);
+    while (why.ends_with('\n')) why.pop_back();
+    throw StoreError{Reaction::reconnect,
+                     "publish: " + (why.empty() ? std::string{"the connection was lost"} : why)};
 }
+
+/// Takes what one statement of a pipeline answered. Throws what went wrong with it.
+Rows take_answer(PGconn* connection) {
+    PGresult* result = PQgetResult(connection);
+    // The caller may have left the null behind its own last result.
+    if (result == nullptr) result = PQgetResult(connection);
+    if (result == nullptr)
+        refuse("its turn has not come: take the results of what was sent before");
+    Rows rows{result};
+    const ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_PIPELINE_SYNC) {
+        refuse("its turn has not come: take the result of PQpipelineSync first");
+    }
+    // After each result comes a null.
+    if (PQstatus(connection) == CONNECTION_OK) PQclear(PQgetResult(connection));
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return rows;
+    if (status == PGRES_PIPELINE_ABORTED) {
+        refuse("a statement before it in the pipeline has failed, so nothing was published");
+    }
+    const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state == nullptr) connection_lost(connection);
+    if (std::string_view{state} == "25P01") detail::refuse_outside_transaction();
+    const char* const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    detail::throw_error(state, message == nullptr ? "" : message);
+}
+
+AppendResult result_of(const Rows& rows) {
+    using enum AppendResult::Status;
+    return {.status = rows.text(0) == "fresh"       ? fresh
+                      : rows.text(0) == "duplicate" ? duplicate
+                                                    : conflict,
+            .id = rows.uuid(1),
+            .sequence = rows.integer(2),
+            .partition = rows.number<PartitionId>(3),
+            .first_is_dead = rows.flag(4)};
+}
+
+/// A pipeline of our own on an idle connection: one round trip for what belongs together.
+class OwnPipeline {
+public:
+    explicit OwnPipeline(PGconn* connection) : connection_(connection) {
+        if (PQenterPipelineMode(connection_) == 0) connection_lost(connection_);
+    }
+    ~OwnPipeline() {
+        // Whatever is left, up to the answer to the sync.
+        while (is_synced_ && PQstatus(connection_) == CONNECTION_OK) {
+            const Rows left{PQgetResult(connection_)};
+            if (left.status() == PGRES_PIPELINE_SYNC) break;
+        }
+        PQexitPipelineMode(connection_);
+    }
+    OwnPipeline(const OwnPipeline&) = delete;
+    OwnPipeline& operator=(const OwnPipeline&) = delete;
+
+    void sync() {
+        if (PQpipelineSync(connection_) == 0) connection_lost(connection_);
+        is_synced_ = true;
+    }
+
+private:
+    PGconn* connection_;
+    bool is_synced_ = false;
+};
 
 }  // namespace
 
 struct Publisher::Parts {
-    Parts(PGconn* connection, const PublishOptions& the_options)
-        : db(connection, checked_schema(the_options)), options(the_options) {}
+    Parts(PGconn* the_connection, const PublishOptions& the_options)
+        : connection(the_connection),
+          options(the_options),
+          statement(in_schema(sql::publish_many.text, checked_schema(options.schema))) {}
 
-    void check_connection() {
-        if (PQpipelineStatus(db.handle()) != PQ_PIPELINE_OFF) {
-            refuse("the connection is in pipeline mode; leave it for this call");
+    void check_encoding() const {
+        const char* const encoding = PQparameterStatus(connection, "client_encoding");
+        if (encoding == nullptr) connection_lost(connection);
+        detail::check_encoding(encoding);
+    }
+
+    /// True: inside a transaction.
+    bool check_idle_connection() const {
+        if (PQpipelineStatus(connection) != PQ_PIPELINE_OFF) {
+            refuse("the connection is in pipeline mode; use send() and receive() there");
         }
-        switch (PQtransactionStatus(db.handle())) {
-            case PQTRANS_INTRANS: break;
+        switch (PQtransactionStatus(connection)) {
+            case PQTRANS_INTRANS: return true;
             case PQTRANS_IDLE:
-                if (options.outside_transaction) break;
-                refuse(
-                    "no transaction is open on this connection, so the message would not share "
-                    "the fate of anything; BEGIN first, or set outside_transaction");
+                if (!options.outside_transaction) detail::refuse_outside_transaction();
+                return false;
             case PQTRANS_INERROR:
                 refuse("a statement of this transaction has failed, so it can only be rolled back");
             default: refuse("the connection is closed, or another statement runs on it");
         }
-        Rows rows = db.read(sql::commit_waits);
-        if (!options.relaxed_durability && !(rows.next() && rows.flag(0))) {
-            refuse(
-                "synchronous_commit of this session is off, so a crash may lose the commit; "
-                "turn it on, or set relaxed_durability");
+    }
+
+    void queue(const char* text, const Parameters& parameters = Parameters{}) {
+        const std::vector<int> formats(parameters.values.size(), 1);
+        if (PQsendQueryParams(connection, text, static_cast<int>(parameters.values.size()), nullptr,
+                              parameters.values.data(), parameters.lengths.data(), formats.data(),
+                              1) == 0) {
+            connection_lost(connection);
         }
     }
 
-    const BoxRow& box_of(const std::string& name) {
-        if (const BoxRow* row = boxes.box(db, name)) return *row;
-        throw InvalidMessage{
-            {"box: " + detail::in_quotes(name) +
-             " is not a box of this store; the application that handles it declares it when it "
-             "starts"}};
+    /// `is_enclosed`: between a savepoint and its release, which only a transaction can have.
+    void send(std::span<const Message> messages, bool is_enclosed) {
+        const BinaryColumns columns{messages};
+        if (is_enclosed) queue(kSavepoint);
+        columns.visit([&](const auto&... column) {
+            queue(statement.c_str(), Parameters{column..., options.ordered, options.notify,
+                                                options.relaxed_durability});
+        });
+        if (is_enclosed) queue(kRelease);
+        sent.push_back(is_enclosed);
     }
 
-    std::string only_box() {
-        Rows rows = db.read(sql::two_boxes);
-        if (rows.count() == 1 && rows.next()) return rows.string(0);
-        throw InvalidMessage{{rows.count() == 0
-                                  ? "box: this store has none; the application that handles "
-                                    "messages declares them when it starts"
-                                  : "box: this store has several; say which one"}};
-    }
-
-    Append prepare(Message message) {
-        if (message.box.empty()) message.box = only_box();
-        const BoxRow& box = box_of(message.box);
-        const BoxOptions asked{.dedup_window = box.dedup_window,
-                               .body_bytes_max = box.body_bytes_max};
-        return complete(std::move(message), asked, system_clock(), thread_random());
-    }
-
-    std::vector<AppendResult> store(std::span<const Append> items) {
-        if (!db.in_transaction()) return append({db, boxes}, items);
-        Savepoint savepoint{db};
-        auto results = append({db, boxes}, items);
-        savepoint.keep();
+    std::vector<AppendResult> receive() {
+        const bool is_enclosed = sent.front();
+        sent.pop_front();
+        std::vector<AppendResult> results;
+        std::exception_ptr failure;
+        // All of its answers are taken, so that the caller finds its own next.
+        for (int left = is_enclosed ? 3 : 1; left > 0; --left) {
+            try {
+                Rows rows = take_answer(connection);
+                while (rows.next()) results.push_back(result_of(rows));
+            } catch (...) {
+                if (!failure) failure = std::current_exception();
+                if (PQstatus(connection) != CONNECTION_OK) break;
+            }
+        }
+        if (failure) std::rethrow_exception(failure);
         return results;
     }
 
-    Database db;
-    Boxes boxes{};
+    std::vector<AppendResult> send_and_receive(std::span<const Message> messages,
+                                               bool is_enclosed) {
+        OwnPipeline pipeline{connection};
+        send(messages, is_enclosed);
+        pipeline.sync();
+        return receive();
+    }
+
+    PGconn* connection;
     const PublishOptions options;
+    const std::string statement;
+    /// What receive() has to take; true: enclosed.
+    std::deque<bool> sent{};
 };
 
 Publisher::Publisher(pg_conn* connection, const PublishOptions& options)
@@ -123,22 +180,47 @@ Publisher::Publisher(pg_conn* connection, const PublishOptions& options)
 
 Publisher::~Publisher() = default;
 
-AppendResult Publisher::publish(Message message) {
-    parts_->check_connection();
-    const Append item = parts_->prepare(std::move(message));
-    return parts_->store({&item, 1}).front();
-}
-
 std::vector<AppendResult> Publisher::publish(std::span<const Message> messages) {
-    parts_->check_connection();
-    std::vector<Append> items;
-    items.reserve(messages.size());
-    for (const Message& message : messages) items.push_back(parts_->prepare(message));
-    return items.empty() ? std::vector<AppendResult>{} : parts_->store(items);
+    const bool is_enclosed = parts_->check_idle_connection();
+    parts_->check_encoding();
+    const std::vector<Message> sound = checked(messages);
+    if (sound.empty()) return {};
+    try {
+        return parts_->send_and_receive(sound, is_enclosed);
+    } catch (...) {
+        parts_->sent.clear();
+        if (PQtransactionStatus(parts_->connection) == PQTRANS_INERROR) {
+            // If this fails too, the caller's ROLLBACK will do it; the error in flight says why.
+            PQclear(
+                PQexec(parts_->connection, "rollback to waybill_publish; release waybill_publish"));
+        }
+        throw;
+    }
 }
 
-AppendResult publish(pg_conn* connection, Message message, const PublishOptions& options) {
-    return Publisher{connection, options}.publish(std::move(message));
+AppendResult Publisher::publish(const Message& message) {
+    return publish(std::span{&message, 1}).front();
+}
+
+void Publisher::send(std::span<const Message> messages) {
+    if (PQpipelineStatus(parts_->connection) != PQ_PIPELINE_ON) {
+        refuse(
+            "the connection is not in pipeline mode, or its pipeline has failed; use publish(), "
+            "or PQenterPipelineMode()");
+    }
+    parts_->check_encoding();
+    parts_->send(checked(messages), !parts_->options.outside_transaction);
+}
+
+std::vector<AppendResult> Publisher::receive() {
+    if (parts_->sent.empty()) refuse("nothing was sent that is not yet received");
+    // Without it the server may keep its answers to itself.
+    if (PQsendFlushRequest(parts_->connection) == 0) connection_lost(parts_->connection);
+    return parts_->receive();
+}
+
+AppendResult publish(pg_conn* connection, const Message& message, const PublishOptions& options) {
+    return Publisher{connection, options}.publish(message);
 }
 
 std::vector<AppendResult> publish(pg_conn* connection, std::span<const Message> messages,

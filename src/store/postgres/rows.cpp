@@ -100,6 +100,16 @@ MessageRow message_row(Session session, const Rows& rows, int first) {
     return row;
 }
 
+std::optional<std::string> attributes_literal(const Attributes& attributes) {
+    if (attributes.empty()) return std::nullopt;
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : attributes) {
+        texts.push_back(name);
+        texts.push_back(value);
+    }
+    return array_literal(texts);
+}
+
 std::vector<MessageRow> load_messages(Session session, std::span<const Sequence> sequences,
                                       std::uint64_t bytes_max) {
     Longs wanted;

@@ -30,6 +30,9 @@ OpenRow open_row(const Rows& rows, int first = 0);
 /// The column `progress`; nothing for none.
 std::optional<std::string> progress_literal(const std::vector<Progress>& progress);
 
+/// The column `attributes`: name, value; and again. Nothing for none.
+std::optional<std::string> attributes_literal(const Attributes& attributes);
+
 struct MessageRow {
     /// Null when the row is gone.
     MessagePtr message{};

@@ -1,8 +1,8 @@
 -- On the caller's own connection, by name.
 
--- name: commit_waits
-select current_setting('synchronous_commit') <> 'off';
-
--- name: two_boxes
--- One: whoever leaves the box out means it.
-select name from waybill.box limit 2;
+-- name: publish_many
+-- Everybody's: on a PGconn, by pqxx, and whatever prepare() is used with. Each parameter once, in order.
+select status, id, sequence, partition, first_is_dead from waybill.publish_many(
+    $1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::text[], $12::text[], $13::uuid[], $14::bigint[], $15::bigint[],
+    $16::boolean, $17::boolean, $18::boolean);
