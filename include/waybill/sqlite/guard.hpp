@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "waybill/guard.hpp"
 #include "waybill/message.hpp"
 #include "waybill/problems.hpp"
 
@@ -15,11 +16,8 @@ struct sqlite3;
 /// anything; the targets of a box on the same file have Box::on_inline.
 namespace waybill::sqlite {
 
-/// What a message without any key is worth.
-enum class WithoutKey : std::uint8_t {
-    reject,  ///< InvalidMessage, and nothing runs
-    allow,   ///< runs in a transaction, unguarded, and is counted
-};
+using waybill::Guarded;
+using waybill::WithoutKey;
 
 /// Which messages a guard knows apart, and for how long.
 struct GuardOptions {
@@ -40,13 +38,6 @@ struct GuardOptions {
 
 /// All problems of the options.
 Problems check(const GuardOptions& options);
-
-/// What became of a guarded call.
-enum class Guarded : std::uint8_t {
-    ran,
-    duplicate,  ///< the mark was there: not run
-    unguarded,  ///< ran without any key
-};
 
 /// Runs a consumer's body at most once for each (consumer, type, key).
 ///
@@ -74,8 +65,6 @@ public:
     std::uint64_t missing_keys() const { return missing_keys_.load(std::memory_order_relaxed); }
 
 private:
-    std::string key_of(const Message& message) const;
-
     const GuardOptions options_;
     std::atomic<std::uint64_t> missing_keys_{0};
 };

@@ -147,7 +147,7 @@ void refuse_outside_transaction() {
 
 void check_encoding(std::string_view client_encoding) {
     if (client_encoding == "UTF8" || client_encoding == "SQL_ASCII") return;
-    throw StoreError{Reaction::give_up, "publish: client_encoding of this session is " +
+    throw StoreError{Reaction::give_up, "client_encoding of this session is " +
                                             std::string{client_encoding} +
                                             ", and messages are UTF-8; set it to UTF8"};
 }

@@ -4,24 +4,16 @@
 #include <utility>
 
 #include "caller.hpp"
-#include "core/text.hpp"
+#include "core/guard_key.hpp"
 #include "core/wording.hpp"
-#include "waybill/append.hpp"
 #include "waybill/store.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::sqlite {
 namespace {
 
-constexpr std::size_t kConsumerMax = 200;
 /// Between two tries for a lock that nobody announces the end of.
 constexpr int kPauseMs = 1;
-
-/// A mark is a dedup record. No box has a colon in its name, and the length keeps consumer and type
-/// apart whatever they contain.
-std::string scope_of(const std::string& consumer, const std::string& type) {
-    return "guard:" + std::to_string(consumer.size()) + ":" + consumer + type;
-}
 
 std::optional<StoreTime> end_of(StoreTime now, Duration keep) {
     const StoreTime until = later(now, keep);
@@ -87,21 +79,7 @@ Guarded run_in(Transaction& transaction, Database& db, const Guard::Body& body, 
 }  // namespace
 
 Problems check(const GuardOptions& options) {
-    Problems problems;
-    if (options.consumer.empty() || options.consumer.size() > kConsumerMax ||
-        !is_plain_text(options.consumer)) {
-        problems.push_back("guard: consumer " + detail::in_quotes(options.consumer) +
-                           " is no name; use 1 … 200 characters of UTF-8 and keep it for good");
-    }
-    if (options.keep <= Duration{}) {
-        problems.push_back("guard: keep must be more than zero, or forever");
-    }
-    if (options.busy_timeout < std::chrono::milliseconds{1} ||
-        options.busy_timeout > std::chrono::minutes{10}) {
-        problems.push_back("guard: busy_timeout is " + detail::readable(options.busy_timeout) +
-                           "; choose 1 ms to 10 min");
-    }
-    return problems;
+    return check_guard(options.consumer, options.keep, options.busy_timeout);
 }
 
 Guard::Guard(GuardOptions options) : options_(std::move(options)) {
@@ -110,23 +88,13 @@ Guard::Guard(GuardOptions options) : options_(std::move(options)) {
     }
 }
 
-std::string Guard::key_of(const Message& message) const {
-    std::string key = options_.key ? options_.key(message) : std::string{};
-    if (key.empty() && !message.id.is_nil()) key = to_string(message.id);
-    if (key.empty() && options_.without_key == WithoutKey::reject) {
-        throw InvalidMessage{{"guard " + detail::in_quotes(options_.consumer) +
-                              ": the message has neither a key nor an id, so a second delivery "
-                              "could not be told from the first"}};
-    }
-    return key;
-}
-
 Guarded Guard::run(sqlite3* handle, const Message& message, const Body& body) {
-    const std::string key = key_of(message);
+    const std::string key =
+        guard_key(options_.consumer, options_.key, options_.without_key, message);
     Database db{handle};
     prepare_caller(db, options_.relaxed_durability, "guard");
     const auto guarded = [&](auto& transaction) {
-        const std::string scope = scope_of(options_.consumer, message.type);
+        const std::string scope = guard_scope(options_.consumer, message.type);
         if (!key.empty() && !mark(db, scope, key, message.id, options_.keep)) {
             return Guarded::duplicate;
         }
