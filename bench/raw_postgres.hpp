@@ -132,9 +132,9 @@ private:
     static constexpr const char* kFinish =
         "with gone as (delete from $.open o using unnest($1::integer[], $2::bigint[], $3::uuid[]) "
         "as f (partition, sequence, id) where o.partition = f.partition and not o.parked "
-        "and o.sequence = f.sequence returning o.sequence, o.id) "
-        "insert into $.finished (box, held, at, message) "
-        "select 1, false, 1700000000000000, sequence from gone";
+        "and o.sequence = f.sequence returning o.id) "
+        "insert into $.finished (id, at, box, held) "
+        "select id, 1700000000000000, 1, false from gone";
 
     void prepare(const char* name, std::string text) {
         for (std::size_t at = 0; (at = text.find("$.", at)) != std::string::npos;) {

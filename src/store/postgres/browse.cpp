@@ -61,7 +61,7 @@ Page<MessageSummary> browse(Session session, const Filter& filter, const std::st
                             std::uint32_t rows_max) {
     const auto limit = std::max(rows_max, 1U);
     struct Line {
-        Sequence sequence;
+        MessageRef message;
         Filter::State state;
         StoreTime at;
     };
@@ -72,17 +72,18 @@ Page<MessageSummary> browse(Session session, const Filter& filter, const std::st
             filter.box, like(filter.type), like(filter.source), like(filter.tenant),
             state_number(filter.state), filter.target, filter.reason, std::int64_t{limit} + 1);
         while (rows.next()) {
-            lines.push_back({rows.integer(0), rows.number<Filter::State>(1), rows.time(2)});
+            lines.push_back(
+                {{rows.uuid(3), rows.integer(0)}, rows.number<Filter::State>(1), rows.time(2)});
         }
     }
     Page<MessageSummary> page;
     const bool has_more = lines.size() > limit;
     if (has_more) {
         lines.resize(limit);
-        page.next = std::to_string(lines.back().sequence);
+        page.next = std::to_string(lines.back().message.sequence);
     }
-    std::vector<Sequence> wanted;
-    for (const Line& line : lines) wanted.push_back(line.sequence);
+    std::vector<MessageRef> wanted;
+    for (const Line& line : lines) wanted.push_back(line.message);
     const auto messages = load_messages(session, wanted, kListingBytesMax);
     for (std::size_t i = 0; i < messages.size(); ++i) {
         // One that was swept meanwhile is not there.

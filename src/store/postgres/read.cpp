@@ -62,19 +62,43 @@ RowsFound take_rows(Rows rows, ReadPage& page) {
     return found;
 }
 
+/// The messages of rows: those that were appended here just now, the others from the database. As many as
+/// the page holds, one at least.
+std::vector<MessagePtr> messages_of(Session session, const std::vector<OpenRow>& rows,
+                                    std::uint64_t bytes_max) {
+    std::vector<MessagePtr> known;
+    std::vector<MessageRef> wanted;
+    for (const OpenRow& row : rows) {
+        known.push_back(session.recent == nullptr ? nullptr : session.recent->take(row.message));
+        if (known.back() == nullptr) wanted.push_back({row.id, row.message});
+    }
+    std::vector<MessageRow> loaded;
+    if (!wanted.empty()) loaded = load_messages(session, wanted, bytes_max);
+    auto next = loaded.begin();
+    std::vector<MessagePtr> all;
+    std::uint64_t bytes = 0;
+    for (MessagePtr& message : known) {
+        const bool is_here = message != nullptr;
+        if (!is_here && next == loaded.end()) break;
+        MessagePtr one = is_here ? std::move(message) : std::move((next++)->message);
+        bytes += sizeof(Entry) + (one == nullptr ? 0 : one->body.size());
+        if (!all.empty() && bytes > bytes_max) break;
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
 /// Fills the page with rows and their messages, up to its limits, with one row at least.
 void fill(Session session, std::vector<OpenRow> rows, const ReadRequest& request, ReadPage& page) {
     const std::size_t rows_max = std::max<std::size_t>(request.rows_max, 1);
     page.more = rows.size() > rows_max;
     if (page.more) rows.resize(rows_max);
     if (rows.empty()) return;
-    std::vector<Sequence> wanted;
-    for (const OpenRow& row : rows) wanted.push_back(row.message);
-    const std::vector<MessageRow> messages = load_messages(session, wanted, request.bytes_max);
+    std::vector<MessagePtr> messages = messages_of(session, rows, request.bytes_max);
     page.more = page.more || messages.size() < rows.size();
     for (std::size_t i = 0; i < messages.size(); ++i) {
         Entry& entry = rows[i].entry;
-        entry.message = messages[i].message;
+        entry.message = std::move(messages[i]);
         if (entry.message == nullptr) {
             auto stub = std::make_shared<Message>();
             stub->id = rows[i].id;

@@ -110,13 +110,17 @@ std::optional<std::string> attributes_literal(const Attributes& attributes) {
     return array_literal(texts);
 }
 
-std::vector<MessageRow> load_messages(Session session, std::span<const Sequence> sequences,
+std::vector<MessageRow> load_messages(Session session, std::span<const MessageRef> wanted,
                                       std::uint64_t bytes_max) {
-    Longs wanted;
-    for (const Sequence sequence : sequences) wanted.add(sequence);
+    Uuids ids;
+    Longs sequences;
+    for (const MessageRef& one : wanted) {
+        ids.add(one.id);
+        sequences.add(one.sequence);
+    }
     std::vector<MessageRow> all;
-    Rows rows = session.db.read(sql::messages_at, wanted, std::int64_t{sizeof(Entry)},
-                                static_cast<std::int64_t>(bytes_max));
+    Rows rows = session.db.read(sql::messages_at, ids, std::int64_t{sizeof(Entry)},
+                                static_cast<std::int64_t>(bytes_max), sequences);
     while (rows.next()) all.push_back(message_row(session, rows));
     return all;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "boxes.hpp"
+#include "recent.hpp"
 #include "waybill/work.hpp"
 
 /// From rows to what the seams speak of.
@@ -15,6 +16,8 @@ namespace waybill::postgres {
 struct Session {
     Database& db;
     Boxes& boxes;
+    /// Null: nothing was appended by whoever reads.
+    Recent* recent = nullptr;
 };
 
 /// A row of open work without its message.
@@ -40,8 +43,13 @@ struct MessageRow {
     PartitionId partition = 0;
     StoreTime appended_at{};
 };
+/// Where a message is: its id says in which table.
+struct MessageRef {
+    Uuid id{};
+    Sequence sequence = 0;
+};
 /// In the order asked for, as many as `bytes_max` holds, one at least.
-std::vector<MessageRow> load_messages(Session session, std::span<const Sequence> sequences,
+std::vector<MessageRow> load_messages(Session session, std::span<const MessageRef> wanted,
                                       std::uint64_t bytes_max);
 /// The current row's message, whose columns begin at `first`.
 MessageRow message_row(Session session, const Rows& rows, int first = 0);

@@ -4,10 +4,12 @@
 
 #include "calls.hpp"
 #include "listener.hpp"
+#include "low_water.hpp"
 #include "migrate.hpp"
 #include "pool.hpp"
 #include "settings.hpp"
 #include "waybill/postgres.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::postgres {
 namespace {
@@ -45,9 +47,13 @@ public:
             return postgres::append({db, boxes_}, batch);
         });
         using enum AppendResult::Status;
-        if (std::ranges::find(results, fresh, &AppendResult::status) != results.end()) {
-            listener_.announce();
+        bool is_news = false;
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (results[i].status != fresh) continue;
+            is_news = true;
+            if (reads_) recent_.put(results[i].sequence, batch[i].message);
         }
+        if (is_news) listener_.announce();
         return results;
     }
     void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) override {
@@ -69,7 +75,11 @@ public:
     }
     ReadPage read(const ReadRequest& request) override {
         return channel_.use([&](Database& db) {
-            ReadPage page = postgres::read({db, boxes_}, request);
+            reads_ = true;
+            ReadPage page = postgres::read({db, boxes_, &recent_}, request);
+            if (request.kind == ReadRequest::Kind::increment && !page.more) {
+                low_water_.move(db, request.partitions, channel_.opened(), system_clock().now());
+            }
             // Another connection may lead to another server.
             const std::uint64_t opened = channel_.opened();
             const std::uint64_t before = opened_at_last_read_.exchange(opened);
@@ -207,6 +217,10 @@ private:
     /// The engine's one serial channel.
     Pool channel_;
     std::atomic<std::uint64_t> opened_at_last_read_ = 0;
+    LowWater low_water_{};
+    /// Whoever only appends need not remember.
+    std::atomic<bool> reads_ = false;
+    Recent recent_{16ULL << 20};
     Pool people_;
     Pool handlers_;
     /// Last, so that its thread ends first.

@@ -32,14 +32,16 @@ join waybill.open o on o.partition = p.id and o.parked in (false, true)
 where o.halted;
 
 -- name: delete_held
-delete from waybill.finished where message = $1::bigint and held;
+delete from waybill.finished f where f.held
+    and f.id = (select m.id from waybill.message m where m.sequence = $1::bigint);
 
 -- name: delete_dead
 delete from waybill.dead where message = $1::bigint and target = $2::text;
 
 -- name: release_finished
 -- Its last dead letter went: from now on only its age counts, as of when it finished.
-update waybill.finished set held = false where message = $1::bigint and held
+update waybill.finished f set held = false where f.held
+    and f.id = (select m.id from waybill.message m where m.sequence = $1::bigint)
     and not exists (select from waybill.dead d where d.message = $1::bigint);
 
 -- name: box_counts
@@ -56,7 +58,7 @@ select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.
 from waybill.box b
 join waybill.partition p on p.box = b.id
 join waybill.open o on o.partition = p.id and o.parked = false
-join waybill.message m on m.sequence = coalesce(o.message, o.sequence)
+join waybill.message m on m.id = o.id
 where b.name = $1::text and o.sequence > $2::bigint
 order by o.sequence limit $3::integer;
 
@@ -100,7 +102,7 @@ where m.id = $1::uuid;
 
 -- name: browse
 -- Newest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
-select m.sequence, s.state, m.appended_at
+select m.sequence, s.state, m.appended_at, m.id
 from waybill.message m
 join waybill.partition p on p.id = m.partition
 join waybill.box b on b.id = p.box
@@ -180,26 +182,20 @@ select pg_advisory_xact_lock(hashtextextended($1::text, 0));
 
 -- ---- upkeep ---------------------------------------------------------------------------------------
 
+-- name: make_days
+select waybill.make_days($1::integer);
+
+-- name: days_before
+select waybill.days_before($1::bigint);
+
+-- name: drop_day
+select dropped, messages, attempts
+from waybill.drop_day($1::text, $2::integer[], $3::bigint[], $4::bigint, $5::bigint);
+
 -- name: sweep_messages
--- What is not held has neither open rows nor letters, and nobody can requeue it. Two who sweep at once
--- each take their own.
-with old as (
-    select f.box, f.held, f.at, f.message from waybill.finished f
-    where f.box = $1::integer and not f.held and f.at <= $2::bigint
-    order by f.at, f.message limit $3::bigint + 1 for update skip locked
-), first as (
-    select * from old order by at, message limit $3::bigint
-), filed as (
-    delete from waybill.finished f using first o
-    where f.box = o.box and f.held = o.held and f.at = o.at and f.message = o.message
-    returning f.message
-), gone as (
-    delete from waybill.message m using first o where m.sequence = o.message
-), forgotten as (
-    delete from waybill.attempt a using first o where a.message = o.message returning 1
-)
-select (select count(*) from filed), (select count(*) from old) > $3::bigint,
-    (select count(*) from forgotten);
+-- $1: '' for all of them, or the end of the name of one table of messages.
+select messages, more, attempts
+from waybill.sweep_rows($1::text, $2::integer, $3::bigint, $4::bigint);
 
 -- name: expired_letters
 -- Not the letter a halted lane stands at: without it nobody could requeue its head.
@@ -248,10 +244,20 @@ select (select count(*) from waybill.open where not parked),
     waybill.clock() - (
         select min(m.appended_at) from waybill.partition p
         cross join lateral (
-            select coalesce(o.message, o.sequence) as message from waybill.open o
-            where o.partition = p.id and o.parked = false and o.due <= waybill.clock()
-            order by o.sequence limit 1) o
-        join waybill.message m on m.sequence = o.message),
+            select n.id from (
+                (select o.id, o.sequence from waybill.low_water w
+                cross join lateral unnest(w.still_open) as u (sequence)
+                join waybill.open o on o.partition = p.id and o.parked = false
+                    and o.sequence = u.sequence
+                where w.partition = p.id and o.due <= waybill.clock())
+                union all
+                (select o.id, o.sequence from waybill.open o
+                where o.partition = p.id and o.parked = false and o.due <= waybill.clock()
+                    and o.sequence > coalesce((select w.through from waybill.low_water w
+                        where w.partition = p.id), 0)
+                order by o.sequence limit 1)) n
+            order by n.sequence limit 1) o
+        join waybill.message m on m.id = o.id),
     current_setting('server_version') || ', database ' || current_database();
 
 -- name: settings

@@ -232,15 +232,28 @@ left join lateral (
 order by r.sequence;
 
 -- name: read_rows
--- A scan: what is ready (or parked) in a partition after a sequence, whoever wrote it.
+-- A scan: what is ready (or parked) in a partition after a sequence, whoever wrote it. Up to the low-water
+-- mark only the rows that it lists.
 select pg_current_snapshot()::text, waybill.clock(), waybill.generation(), false, r.*
 from (select) h
 left join lateral (
-    select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
-        o.strikes, o.solo_epoch, o.progress, o.only_targets
-    from waybill.open o
-    where o.partition = $1::integer and o.parked = $2::boolean and o.sequence > $3::bigint
-    order by o.sequence limit $4::integer) r on true
+    select n.* from (
+        (select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.low_water w
+        cross join lateral unnest(w.still_open) as u (sequence)
+        join waybill.open o on o.partition = $1::integer and o.parked = $2::boolean
+            and o.sequence = u.sequence
+        where w.partition = $1::integer and u.sequence > $3::bigint)
+        union all
+        (select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        where o.partition = $1::integer and o.parked = $2::boolean
+            and o.sequence > greatest($3::bigint,
+                (select w.through from waybill.low_water w where w.partition = $1::integer))
+        order by o.sequence limit $4::integer)) n
+    order by n.sequence limit $4::integer) r on true
 order by r.sequence;
 
 -- name: read_due
@@ -270,7 +283,7 @@ left join lateral (
         select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
             o.strikes, o.solo_epoch, o.progress, o.only_targets
         from waybill.open o
-        join waybill.message m on m.sequence = coalesce(o.message, o.sequence) and m.lane = w.lane
+        join waybill.message m on m.id = o.id and m.lane = w.lane
         where o.lane = waybill.lane_number(w.lane) and not o.parked and o.partition = w.partition
             and o.sequence >= w.first
         order by o.sequence limit $4::integer) n
@@ -286,10 +299,49 @@ select m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.sou
 from (
     select w.place, m.*, sum(coalesce(octet_length(m.body), 0) + $2::bigint)
             over (order by w.place) - coalesce(octet_length(m.body), 0) - $2::bigint as before
-    from unnest($1::bigint[]) with ordinality as w (sequence, place)
-    left join waybill.message m on m.sequence = w.sequence) m
+    from unnest($1::uuid[], $4::bigint[]) with ordinality as w (id, sequence, place)
+    left join waybill.message m on m.id = w.id and m.sequence = w.sequence) m
 where m.before = 0 or m.before + $2::bigint + coalesce(octet_length(m.body), 0) <= $3::bigint
 order by m.place;
+
+-- name: look_at_sequence
+-- How far sequences were drawn, when nobody had drawn one without having a transaction number; which
+-- transactions are in flight.
+select s.last_value, pg_snapshot_xmin(h.snapshot)::text::bigint,
+    pg_snapshot_xmax(h.snapshot)::text::bigint
+from waybill.sequence s cross join (select pg_current_snapshot() as snapshot) h;
+
+-- name: move_low_water
+-- Up to $2, or as far as $3 rows are open. What was open before is asked one by one, the rest is a walk from
+-- the old mark to the new.
+insert into waybill.low_water as known (partition, through, still_open)
+select r.partition,
+    case when cardinality(r.rows) > $3::integer then r.rows[$3::integer] else $2::bigint end,
+    r.rows[1:$3::integer]
+from (
+    select p.id as partition, array(
+        select n.sequence from (
+            (select u.sequence from waybill.low_water w
+            cross join lateral unnest(w.still_open) as u (sequence)
+            where w.partition = p.id and exists (select from waybill.open o
+                where o.partition = p.id and o.parked in (false, true)
+                    and o.sequence = u.sequence))
+            union all
+            (select o.sequence from waybill.open o
+            where o.partition = p.id and o.parked = false and o.sequence <= $2::bigint
+                and o.sequence > coalesce((select w.through from waybill.low_water w
+                    where w.partition = p.id), 0)
+            order by o.sequence limit $3::integer + 1)
+            union all
+            (select o.sequence from waybill.open o
+            where o.partition = p.id and o.parked = true and o.sequence <= $2::bigint
+                and o.sequence > coalesce((select w.through from waybill.low_water w
+                    where w.partition = p.id), 0)
+            order by o.sequence limit $3::integer + 1)) n
+        order by n.sequence limit $3::integer + 1) as rows
+    from unnest($1::integer[]) as p (id)) r
+on conflict (partition) do update set through = excluded.through, still_open = excluded.still_open
+where known.through < excluded.through;
 
 -- name: commands_waiting
 select id, partition, kind, message, sequence, target from waybill.command

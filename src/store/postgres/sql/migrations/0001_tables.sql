@@ -94,10 +94,13 @@ create table waybill.target (
 -- of commit, and no reader may take it for that.
 create sequence waybill.sequence;
 
--- Written once, never updated.
+-- Written once, never updated. In a table for each day, by the time that is in its id (UUIDv7), which keeps
+-- the id unique in the store without a table of ids beside it; `message_other` takes what has no day: ids that
+-- are not of that kind, and days nobody has made in time (see 0007). Whoever has the id looks in one of them,
+-- by the sequence in all.
 create table waybill.message (
-    sequence bigint primary key,
-    id uuid not null,
+    sequence bigint not null,
+    id uuid not null primary key,
     partition integer not null,
     appended_at bigint not null,
     occurred_at bigint not null,
@@ -114,8 +117,9 @@ create table waybill.message (
     -- name, value; and again. Null for none.
     attributes text[],
     body bytea not null
-) with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
-create unique index message_id on waybill.message (id);
+) partition by range (id);
+create index message_sequence on waybill.message (sequence);
+create table waybill.message_other partition of waybill.message default;
 
 -- Open work: one narrow row per message that is not finished. Its key keeps the rows in the order of
 -- reading, each partition in a range of its own, and parked ones apart, so that no reader of ready work
@@ -150,15 +154,27 @@ create index open_due on waybill.open (partition, due, sequence) where due <> 0 
 create index open_lane on waybill.open (lane, sequence) where lane is not null and not parked;
 create index open_requeued on waybill.open (message) where message is not null;
 
--- When the last open row of a message went: where retention looks. `held` by its dead letters.
+-- For scans, so that they do not walk over all that was deleted and is still in the index while somebody
+-- holds an old snapshot: every row of the partition up to the sequence `through` that is open is in
+-- `still_open`, or was. It is true for ever, whoever wrote it: all transactions that had drawn a
+-- sequence up to there had ended, so that no row will appear there, and those that are listed can only go.
+create table waybill.low_water (
+    partition integer primary key,
+    through bigint not null,
+    still_open bigint[] not null
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+-- When the last open row of a message went: where retention looks. `held` by its dead letters. By days, as
+-- messages are, and dropped with theirs.
 create table waybill.finished (
-    box integer not null,
-    held boolean not null,
+    id uuid not null,
     at bigint not null,
-    message bigint not null,
-    primary key (box, held, at, message)
-);
-create index finished_held on waybill.finished (message) where held;
+    box integer not null,
+    held boolean not null
+) partition by range (id);
+create index finished_age on waybill.finished (box, held, at);
+create index finished_held on waybill.finished (id) where held;
+create table waybill.finished_other partition of waybill.finished default;
 
 -- A dead letter needs no copy of its message here: the message stays as long as anything of it is dead.
 -- Who adds, withdraws or requeues one holds a lock on its message's row.

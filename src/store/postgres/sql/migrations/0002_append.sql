@@ -1,8 +1,9 @@
 -- Appending, for the store's own connections and for whoever publishes by SQL alike.
 
 -- A lane as a number: 64 bits of its SHA-256. No two lanes are ever confused because of it.
+-- (Not strict: then it would be called for each row instead of being a part of the statement.)
 create function waybill.lane_number(lane text) returns bigint
-language sql immutable strict parallel safe as $$
+language sql immutable parallel safe as $$
     select case when lane <> '' then
         ('x' || encode(substr(sha256(convert_to(lane, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint end
 $$;
@@ -41,6 +42,9 @@ $$;
 -- The answer to a duplicate is a write too, and as durable as the first: it counts up in the row of the
 -- key, and so waits for a transaction in flight that has the same key, and knows its id when it
 -- commits. Keys are written in their order, so that two batches never wait for each other.
+--
+-- Written for what is nearly always the case, that everything is new: nothing is looked up, and columns
+-- stay arrays in the order of the items, because a join of two of them would take their sizes multiplied.
 create function waybill.append(
     ids uuid[], partitions integer[], occurred_at bigint[], not_before bigint[], types text[],
     sources text[], content_types text[], tenants text[], user_ids text[], correlation_ids text[],
@@ -51,64 +55,102 @@ language plpgsql volatile set search_path = pg_catalog, pg_temp as $function$
 #variable_conflict use_column
 declare
     now_us constant bigint := waybill.clock();
+    key_places bigint[];
+    key_ids uuid[];
+    key_hashes bytea[];
+    key_counts bigint[];
+    new_ids uuid[];
+    new_sequences bigint[];
 begin
-    return query
-    with item as materialized (
-        select i.*, k.sequence as known, k.body = i.body as same_body
-        from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-            with ordinality as i (id, partition, occurred_at, not_before, type, source,
-                content_type, tenant, user_id, correlation_id, lane, dedup_key, collapse_key,
-                attributes, body, scope, dedup_window, body_hash, place)
-        left join waybill.message k on k.id = i.id
-    ), marked as (
-        -- No duplicates: the key is new, or its window had ended. A message that is there already takes its
-        -- turn among the keys if its own is remembered (should it be swept this moment, what is left
-        -- behind has ended too); a new one would stand for nothing.
-        insert into waybill.dedup as d (scope, key, id, body_hash, until)
-        select i.scope, i.dedup_key, i.id, i.body_hash,
-            case when i.known is null then now_us + i.dedup_window else now_us end
-        from item i
-        where i.dedup_key <> '' and (i.known is null or exists (
-            select from waybill.dedup k where k.scope = i.scope and k.key = i.dedup_key
-                and (k.until is null or k.until > now_us)))
-        order by i.scope, i.dedup_key
-        on conflict (scope, key) do update set
-            id = case when d.until <= now_us then excluded.id else d.id end,
-            body_hash = case when d.until <= now_us then excluded.body_hash else d.body_hash end,
-            until = case when d.until <= now_us then excluded.until else d.until end,
-            duplicates = case when d.until <= now_us then 0 else d.duplicates + 1 end
-        returning d.scope, d.key, d.id, d.body_hash, d.duplicates
-    ), inserted as (
+    -- A transaction has its number before it draws a sequence: waybill.low_water rests on that.
+    perform pg_current_xact_id();
+
+    if '' <> any (dedup_keys) then
+        with item as materialized (
+            select i.* from unnest(ids, scopes, dedup_keys, windows, body_hashes) with ordinality
+                as i (id, scope, key, dedup_window, body_hash, place)
+            where i.key <> '' order by i.scope, i.key
+        ), marked as (
+            -- No duplicates: the key is new, or its window had ended.
+            insert into waybill.dedup as d (scope, key, id, body_hash, until)
+            select i.scope, i.key, i.id, i.body_hash, now_us + i.dedup_window from item i
+            on conflict (scope, key) do update set
+                id = case when d.until <= now_us then excluded.id else d.id end,
+                body_hash = case when d.until <= now_us then excluded.body_hash else d.body_hash end,
+                until = case when d.until <= now_us then excluded.until else d.until end,
+                duplicates = case when d.until <= now_us then 0 else d.duplicates + 1 end
+            returning d.id, d.body_hash, d.duplicates
+        )
+        select (select array_agg(i.place) from item i), array_agg(m.id), array_agg(m.body_hash),
+            array_agg(m.duplicates)
+        into key_places, key_ids, key_hashes, key_counts from marked m;
+        -- From the order of keys to that of items.
+        select array_agg(k.id order by k.place), array_agg(k.body_hash order by k.place),
+            array_agg(k.duplicates order by k.place)
+        into key_ids, key_hashes, key_counts
+        from (
+            select * from unnest(key_places, key_ids, key_hashes, key_counts)
+                as k (place, id, body_hash, duplicates)
+            union all
+            select i.place, null, null, 0 from unnest(dedup_keys) with ordinality as i (key, place)
+            where i.key = '') k;
+    end if;
+
+    with fresh as (
         insert into waybill.message (sequence, id, partition, appended_at, occurred_at, not_before,
             type, source, content_type, tenant, user_id, correlation_id, lane, dedup_key,
             collapse_key, attributes, body)
-        select nextval('waybill.sequence'), f.id, f.partition, now_us, f.occurred_at, f.not_before,
-            f.type, f.source, f.content_type, f.tenant, f.user_id, f.correlation_id, f.lane,
-            f.dedup_key, f.collapse_key, f.attributes::text[], f.body
-        from (
-            select i.* from item i left join marked m on m.scope = i.scope and m.key = i.dedup_key
-            where i.known is null and (i.dedup_key = '' or m.duplicates = 0)
-            order by i.place) f
+        select nextval('waybill.sequence'), i.id, i.partition, now_us, i.occurred_at, i.not_before,
+            i.type, i.source, i.content_type, i.tenant, i.user_id, i.correlation_id, i.lane,
+            i.dedup_key, i.collapse_key, i.attributes::text[], i.body
+        from unnest(ids, partitions, occurred_at, not_before, types, sources, content_types,
+                tenants, user_ids, correlation_ids, lanes, dedup_keys, collapse_keys, attributes,
+                bodies, key_counts)
+            as i (id, partition, occurred_at, not_before, type, source, content_type, tenant,
+                user_id, correlation_id, lane, dedup_key, collapse_key, attributes, body,
+                duplicates)
+        where i.duplicates is null or i.duplicates = 0
         on conflict (id) do nothing
         returning sequence, id
-    ), opened as (
-        insert into waybill.open (partition, sequence, id, lane, due)
-        select i.partition, n.sequence, n.id, waybill.lane_number(i.lane), i.not_before
-        from inserted n join item i on i.id = n.id
-    ), answer as (
-        select i.place, n.sequence, m.duplicates, i.known,
-            case when m.duplicates > 0 then m.id else i.id end as first,
-            case when m.duplicates > 0 then m.body_hash = i.body_hash
-                else i.known is null or i.same_body end as same
-        from item i
-        left join inserted n on n.id = i.id
-        left join marked m on m.scope = i.scope and m.key = i.dedup_key
     )
+    select array_agg(f.sequence), array_agg(f.id) into new_sequences, new_ids from fresh f;
+
+    if cardinality(new_ids) = cardinality(ids) then
+        insert into waybill.open (partition, sequence, id, lane, due)
+        select i.partition, i.sequence, i.id, waybill.lane_number(i.lane), i.not_before
+        from unnest(partitions, new_sequences, ids, lanes, not_before)
+            as i (partition, sequence, id, lane, not_before);
+        return query select i.place, i.sequence, i.id, true, false
+        from unnest(new_sequences, ids) with ordinality as i (sequence, id, place);
+        return;
+    end if;
+
+    insert into waybill.open (partition, sequence, id, lane, due)
+    select i.partition, n.sequence, i.id, waybill.lane_number(i.lane), i.not_before
+    from unnest(ids, partitions, lanes, not_before) as i (id, partition, lane, not_before)
+    join unnest(new_ids, new_sequences) as n (id, sequence) on n.id = i.id;
+    -- The message was there, under another key or none: this one would stand for nothing.
+    if key_counts is not null then
+        delete from waybill.dedup d
+        using unnest(ids, scopes, dedup_keys, key_counts) as i (id, scope, key, duplicates)
+        where d.scope = i.scope and d.key = i.key and i.key <> '' and i.duplicates = 0
+            and i.id <> all (coalesce(new_ids, '{}'));
+    end if;
+    return query
     select a.place,
-        case when a.sequence is null and a.known is null and coalesce(a.duplicates, 0) = 0
+        case when a.sequence is null and a.known is null and not a.has_key
             then waybill.try_again() else a.sequence end,
         a.first, a.same,
         case when a.sequence is null then waybill.ended_dead(a.first) else false end
-    from answer a order by a.place;
+    from (
+        select i.place, n.sequence, k.sequence as known, coalesce(i.duplicates > 0, false) as has_key,
+            case when i.duplicates > 0 then i.key_id else i.id end as first,
+            case when i.duplicates > 0 then i.key_hash = i.body_hash else k.body = i.body end
+                as same
+        from unnest(ids, bodies, body_hashes, key_ids, key_hashes, key_counts) with ordinality
+            as i (id, body, body_hash, key_id, key_hash, duplicates, place)
+        left join unnest(new_ids, new_sequences) as n (id, sequence) on n.id = i.id
+        left join waybill.message k on k.id = i.id and n.sequence is null) a
+    order by a.place;
 end
 $function$;

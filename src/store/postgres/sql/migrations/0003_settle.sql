@@ -39,6 +39,8 @@ declare
     holding bigint[];
     touched bigint[] := '{}';
     changed bigint;
+    finished_rows bigint;
+    gone_id uuid[];
     gone_message bigint[];
     gone_partition integer[];
     gone_drop boolean[];
@@ -161,27 +163,55 @@ begin
         end if;
     end if;
 
-    if cardinality(finish_partition) > 0 then
+    if cardinality(finish_partition) = 0 then
+        null;
+    elsif touched = '{}' and true <> all (finish_drop) then
+        -- Nearly always: rows that are the only one of their message, ready, and kept.
+        with gone as (
+            delete from waybill.open o
+            using unnest(finish_partition, finish_sequence, finish_id) as f (partition, sequence, id)
+            where o.partition = f.partition and o.parked = false
+                and o.sequence = f.sequence and o.id = f.id and f.partition = any (ours)
+            returning o.id, o.partition
+        )
+        insert into waybill.finished (id, at, box, held)
+        select g.id, now_us, p.box, false from gone g join waybill.partition p on p.id = g.partition;
+        get diagnostics finished_rows = row_count;
+        if finished_rows < cardinality(finish_partition) then
+            with gone as (
+                delete from waybill.open o
+                using unnest(finish_partition, finish_sequence, finish_id)
+                    as f (partition, sequence, id)
+                where o.partition = f.partition and o.parked = true
+                    and o.sequence = f.sequence and o.id = f.id and f.partition = any (ours)
+                returning o.id, o.partition
+            )
+            insert into waybill.finished (id, at, box, held)
+            select g.id, now_us, p.box, false
+            from gone g join waybill.partition p on p.id = g.partition;
+        end if;
+    else
         with gone as (
             delete from waybill.open o
             using unnest(finish_partition, finish_sequence, finish_id, finish_drop) with ordinality
                 as f (partition, sequence, id, dropped, place)
             where o.partition = f.partition and o.parked in (false, true)
                 and o.sequence = f.sequence and o.id = f.id and f.partition = any (ours)
-            returning coalesce(o.message, o.sequence) as message, o.partition, f.dropped, f.place
+            returning o.id, coalesce(o.message, o.sequence) as message, o.partition, f.dropped,
+                f.place
         )
-        select array_agg(g.message), array_agg(g.partition), array_agg(g.dropped),
+        select array_agg(g.id), array_agg(g.message), array_agg(g.partition), array_agg(g.dropped),
             array_agg(g.place)
-        into gone_message, gone_partition, gone_drop, gone_place from gone g;
+        into gone_id, gone_message, gone_partition, gone_drop, gone_place from gone g;
 
         -- The last open row of a message is gone: it is kept, held by its letters, or dropped.
         with closed as materialized (
-            select distinct on (g.message) g.message, g.partition,
+            select distinct on (g.message) g.id, g.message, g.partition,
                 g.message = any (touched)
                     and exists (select from waybill.dead d where d.message = g.message) as is_dead,
                 g.dropped
-            from unnest(gone_message, gone_partition, gone_drop, gone_place)
-                as g (message, partition, dropped, place)
+            from unnest(gone_id, gone_message, gone_partition, gone_drop, gone_place)
+                as g (id, message, partition, dropped, place)
             where g.message <> all (touched) or (
                 not exists (select from waybill.open o where o.message = g.message)
                 and not exists (select from waybill.open o where o.partition = g.partition
@@ -189,16 +219,15 @@ begin
             order by g.message, g.place desc
         ), dropped as (
             delete from waybill.message m using closed c
-            where m.sequence = c.message and c.dropped and not c.is_dead
+            where m.id = c.id and c.dropped and not c.is_dead
         ), forgotten as (
             delete from waybill.attempt a using closed c
             where a.message = c.message and c.dropped and not c.is_dead
         )
-        insert into waybill.finished (box, held, at, message)
-        select p.box, c.is_dead, now_us, c.message
+        insert into waybill.finished (id, at, box, held)
+        select c.id, now_us, p.box, c.is_dead
         from closed c join waybill.partition p on p.id = c.partition
-        where c.is_dead or not c.dropped
-        on conflict do nothing;
+        where c.is_dead or not c.dropped;
     end if;
 
     if cardinality(command_id) > 0 then
