@@ -53,6 +53,7 @@ Command boxes_command();
 Command instances_command();
 Command backup_command();
 Command stats_command();
+Command doctor_command();
 Command providers_command();
 Command completion_command();
 

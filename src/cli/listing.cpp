@@ -113,6 +113,10 @@ std::string text_of(const Value& item, const char* name) {
     return value == nullptr ? "" : value_text(*value);
 }
 
+std::string printable(const std::string& text) {
+    return harmless(text, "\n");
+}
+
 std::string people_duration(Duration duration) {
     using namespace std::chrono;
     const auto count = [](auto value, const char* unit) {

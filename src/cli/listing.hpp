@@ -21,6 +21,9 @@ std::string query_of(const Arguments& arguments, const std::vector<std::string>&
 /// A member as text: lists with commas, nothing for null.
 std::string text_of(const json::Value& item, const char* name);
 
+/// What others have written, without what would command a terminal; lines stay lines.
+std::string printable(const std::string& text);
+
 /// "850 µs", "4 ms", "3 h": as people say it.
 std::string people_duration(Duration duration);
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/doctor.hpp"
 #include "server/store_access.hpp"
 #include "waybill/postgres.hpp"
+#include "waybill/postgres/doctor.hpp"
 #include "waybill/problems.hpp"
 
 namespace waybill::server {
@@ -40,6 +42,13 @@ private:
 
 std::unique_ptr<StoreAccess> open_postgres(const std::string& url) {
     return std::make_unique<PostgresAccess>(url);
+}
+
+Findings examine_postgres(const DoctorRequest& request) {
+    return postgres::examine(request.store, {.server = request.server,
+                                             .publisher = request.publisher,
+                                             .old_transaction = request.old_transaction,
+                                             .old_message = request.old_message});
 }
 
 std::string postgres_migration_script(std::uint32_t from, std::uint32_t to) {

@@ -20,6 +20,7 @@ namespace waybill::test {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -50,6 +51,27 @@ protected:
     }
     json::Value json_of(const Words& words) { return json::parse(run_here(words).output); }
 };
+
+TEST_F(Looking, TheDoctorLeavesAFileAsItIsBesideItsServerAndWithoutIt) {
+    {
+        Process server = serve();
+        server.port();
+        const Ran beside = run_here({"doctor"});
+        EXPECT_THAT(beside.output, AnyOf(HasSubstr(": healthy"), HasSubstr("[disk-space]")));
+        EXPECT_EQ(server.end(SIGTERM), 0);
+    }
+    write("waybill.toml", "[[targets]]\nkey = \"keep\"\nbox = \"inbox\"\ncommand = [\"true\"]\n");
+    const auto before = contents();
+
+    const Ran alone = hear({"doctor"});
+    const Ran elsewhere = hear({"doctor", "--store", "sqlite:nowhere.db"});
+
+    EXPECT_THAT(alone.output, HasSubstr("[unserved-target]"));
+    EXPECT_EQ(elsewhere.code, 1);
+    EXPECT_THAT(elsewhere.output, HasSubstr("[no-file]"));
+    EXPECT_EQ(hear({"doctor", "--store", "memory:"}).code, 2);
+    EXPECT_EQ(contents(), before);
+}
 
 TEST_F(Looking, AtADatabaseOfSomethingElseSaysSoAndLeavesItAsItIs) {
     OwnConnection{folder_.file("app.db")}.run("create table customer (id)");

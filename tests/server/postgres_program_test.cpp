@@ -143,6 +143,31 @@ TEST_F(PostgresProgram, WhoLooksMakesNoTablesAndPrintsNoPassword) {
     }
 }
 
+TEST_F(PostgresProgram, TheDoctorCallsAHealthyStoreHealthyAndNamesWhatIsWrongWithItsFix) {
+    const Ran empty = run_here({"doctor"});
+    EXPECT_EQ(empty.code, 1);
+    EXPECT_THAT(empty.output, AllOf(HasSubstr("[no-schema]"), HasSubstr("    waybill migrate")));
+    write("works", "");
+    Process server = serve();
+    server.port();
+    ASSERT_TRUE(eventually({"instances", "list"}, "alive"));
+
+    const Ran well = run_here({"doctor"});
+    const Ran for_programs = run_here({"doctor", "--json"});
+    EXPECT_EQ(well.code, 0) << well.output;
+    EXPECT_THAT(well.output, HasSubstr(": healthy"));
+    EXPECT_EQ(for_programs.code, 0);
+    EXPECT_TRUE(json::parse(for_programs.output).find("healthy")->as_bool());
+
+    EXPECT_EQ(server.end(SIGTERM), 0);
+    publish("nobody.handles.it");
+    const Ran alone = run_here({"doctor", "--message-age", "0s", "--json"});
+    EXPECT_EQ(alone.code, 1) << alone.output;
+    EXPECT_THAT(alone.output, AllOf(HasSubstr("nobody-works"), HasSubstr("old-message"),
+                                    HasSubstr(R"("fix":"waybill serve")")));
+    EXPECT_EQ(run_here({"doctor", "--store", url() + "-nowhere"}).code, 1);
+}
+
 TEST_F(PostgresProgram, ADatabaseThatCannotBeReachedIsNamedByCheck) {
     const Ran checked = hear({"check", "--store", url() + "-nowhere"});
 

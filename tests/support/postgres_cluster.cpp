@@ -193,9 +193,10 @@ PostgresCluster::~PostgresCluster() {
 void PostgresCluster::start() {
     std::vector<std::string> words{postgres_program("postgres"), "-D", folder_.path() + "/data",
                                    "-k", folder_.path()};
-    std::vector<std::string> all{"listen_addresses=",   "shared_buffers=64MB",
-                                 "max_connections=200", "max_wal_size=64MB",
-                                 "min_wal_size=8MB",    "autovacuum_naptime=1min"};
+    std::vector<std::string> all{"listen_addresses=",          "shared_buffers=64MB",
+                                 "max_connections=200",        "max_wal_size=64MB",
+                                 "min_wal_size=8MB",           "autovacuum_naptime=1min",
+                                 "max_prepared_transactions=4"};
     const bool replicated = settings_.replicated;
     all.emplace_back(replicated ? "wal_level=replica" : "wal_level=minimal");
     all.emplace_back(replicated ? "max_wal_senders=4" : "max_wal_senders=0");

@@ -65,8 +65,8 @@ Database::Database(Address address) : address_(std::move(address)) {
     }
 }
 
-Database::Database(PGconn* borrowed, std::string schema)
-    : address_{.schema = std::move(schema), .deadline = forever},
+Database::Database(PGconn* borrowed, std::string schema, Duration deadline)
+    : address_{.schema = std::move(schema), .deadline = deadline},
       connection_(borrowed),
       is_borrowed_(true) {}
 

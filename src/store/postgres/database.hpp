@@ -84,8 +84,9 @@ struct Address {
 class Database {
 public:
     explicit Database(Address address);
-    /// Borrows: neither configured nor closed here, and without a deadline of ours.
-    Database(PGconn* borrowed, std::string schema);
+    /// Borrows: neither configured nor closed here, nothing is left prepared on it, and the deadline is the
+    /// caller's.
+    Database(PGconn* borrowed, std::string schema, Duration deadline = forever);
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;

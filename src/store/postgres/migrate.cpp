@@ -1,5 +1,6 @@
 #include "migrate.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "core/sha256.hpp"
@@ -47,31 +48,42 @@ bool is_breaking(const sql::Migration& migration) {
 }
 
 /// Later versions add to the schema; what they take away they say.
-void must_be_usable(const std::map<int, Applied>& known) {
+std::vector<std::string> breaking(const std::map<int, Applied>& known) {
+    std::vector<std::string> all;
     for (const auto& [number, migration] : known) {
         if (static_cast<std::uint32_t>(number) <= newest_migration() || !migration.breaking)
             continue;
-        refuse("the schema was changed by a later version (migration " + std::to_string(number) +
-               " " + migration.name + ", breaking), and this one knows " +
-               std::to_string(newest_migration()) + "; run the later version");
+        all.push_back(std::to_string(number) + " " + migration.name);
     }
+    return all;
+}
+
+std::vector<std::string> changed(const std::map<int, Applied>& known) {
+    std::vector<std::string> all;
+    for (const sql::Migration& migration : sql::migrations) {
+        const auto found = known.find(migration.number);
+        const bool is_ours =
+            found == known.end() || found->second.checksum == checksum(migration.text);
+        if (!is_ours) all.push_back(described(migration));
+    }
+    return all;
 }
 
 bool is_current(const std::map<int, Applied>& known, std::uint32_t version) {
-    must_be_usable(known);
-    bool current = true;
-    for (const sql::Migration& migration : sql::migrations) {
-        const auto found = known.find(migration.number);
-        if (found == known.end()) {
-            current = current && static_cast<std::uint32_t>(migration.number) > version;
-            continue;
-        }
-        if (found->second.checksum == checksum(migration.text)) continue;
-        refuse("migration " + described(migration) +
+    if (const auto later = breaking(known); !later.empty()) {
+        refuse("the schema was changed by a later version (migration " + later.front() +
+               ", breaking), and this one knows " + std::to_string(newest_migration()) +
+               "; run the later version");
+    }
+    if (const auto others = changed(known); !others.empty()) {
+        refuse("migration " + others.front() +
                " was applied with another text than this version has; the schema was made by a "
                "different build: use that one, or another schema");
     }
-    return current;
+    return std::ranges::all_of(sql::migrations, [&](const sql::Migration& migration) {
+        return known.contains(migration.number) ||
+               static_cast<std::uint32_t>(migration.number) > version;
+    });
 }
 
 /// Who would be broken must have ended first.
@@ -142,6 +154,14 @@ std::string migration_script(std::uint32_t from, std::uint32_t to, const std::st
                   (is_breaking(migration) ? "true" : "false") + ");\n";
     }
     return script + "commit;\n";
+}
+
+std::vector<std::string> changed_migrations(Database& db) {
+    return changed(applied(db));
+}
+
+std::vector<std::string> breaking_migrations(Database& db) {
+    return breaking(applied(db));
 }
 
 void migrate(Database& db, std::uint32_t version) {

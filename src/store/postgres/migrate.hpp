@@ -14,5 +14,9 @@ std::uint32_t newest_migration();
 void migrate(Database& db, std::uint32_t version);
 /// Reads only.
 Schema schema(Database& db);
+/// Those that were applied with another text than ours: "2 append".
+std::vector<std::string> changed_migrations(Database& db);
+/// Those of later versions that we cannot work with.
+std::vector<std::string> breaking_migrations(Database& db);
 
 }  // namespace waybill::postgres

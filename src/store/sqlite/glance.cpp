@@ -1,3 +1,5 @@
+#include "glance.hpp"
+
 #include <filesystem>
 
 #include "migrate.hpp"
@@ -30,15 +32,21 @@ std::string as_immutable(const std::string& path) {
 
 }  // namespace
 
-Glance glance(const std::string& path) {
+std::unique_ptr<Database> open_to_look(const std::string& path) {
     // A journal says that somebody has it open, or had: then what is in it counts too.
     const bool has_journal =
         std::filesystem::exists(path + "-wal") || std::filesystem::exists(path + "-journal");
-    Database db{has_journal ? path : as_immutable(std::filesystem::absolute(path).string()),
-                SQLITE_OPEN_READONLY | (has_journal ? 0 : SQLITE_OPEN_URI)};
-    db.wait_at_most(std::chrono::seconds{2});
-    Glance seen{.schema = schema(db)};
-    Rows rows = db.query(sql::tables_of_others);
+    auto db = std::make_unique<Database>(
+        has_journal ? path : as_immutable(std::filesystem::absolute(path).string()),
+        SQLITE_OPEN_READONLY | (has_journal ? 0 : SQLITE_OPEN_URI));
+    db->wait_at_most(std::chrono::seconds{2});
+    return db;
+}
+
+Glance glance(const std::string& path) {
+    const auto db = open_to_look(path);
+    Glance seen{.schema = schema(*db)};
+    Rows rows = db->query(sql::tables_of_others);
     while (seen.tables_of_others.size() < kTablesMax && rows.next()) {
         seen.tables_of_others.push_back(rows.string(0));
     }

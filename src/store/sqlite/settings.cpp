@@ -22,6 +22,8 @@ constexpr std::array<std::pair<unsigned long, const char*>, 6> kNetworks{{
     {0x01021997, "9P"},
 }};
 
+}  // namespace
+
 const char* network_of(const std::string& path) {
     struct statfs info {};
     if (::statfs(path.c_str(), &info) != 0) return nullptr;
@@ -30,8 +32,6 @@ const char* network_of(const std::string& path) {
     }
     return nullptr;
 }
-
-}  // namespace
 
 Problems check_settings(Shared& shared) {
     Problems problems;

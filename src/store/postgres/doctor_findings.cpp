@@ -1,0 +1,221 @@
+#include <algorithm>
+
+#include "core/wording.hpp"
+#include "doctor.hpp"
+
+/// What is so in the store: its schema, its rights, who works on it, what waits.
+namespace waybill::postgres::doctor {
+namespace {
+
+using enum Finding::Severity;
+
+std::string list_of(const std::vector<std::string>& words) {
+    std::string list;
+    for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+    return list;
+}
+
+void look_at_schema(const Facts& facts, Findings& findings) {
+    const Schema& schema = facts.schema;
+    if (!facts.breaking_migrations.empty()) {
+        findings.push_back({problem, "newer-schema",
+                            "the schema has breaking migrations of a later version: " +
+                                list_of(facts.breaking_migrations),
+                            "this version refuses to work on it",
+                            "# run the version that applied them\nwaybill --version"});
+    } else if (schema.version > schema.newest) {
+        findings.push_back({note, "newer-schema",
+                            "the schema is of version " + std::to_string(schema.version) +
+                                ", this program knows " + std::to_string(schema.newest),
+                            "a later version has added to it; both work side by side", ""});
+    }
+    if (!facts.changed_migrations.empty()) {
+        findings.push_back(
+            {problem, "changed-migrations",
+             "migrations were applied with another text: " + list_of(facts.changed_migrations),
+             "the schema was made by a different build, and this one refuses it",
+             "# run the build that made it, or name another database\n"
+             "waybill check"});
+    }
+    if (facts.has_schema && schema.missing.empty()) return;
+    const bool is_new = !facts.has_schema || schema.version == 0;
+    findings.push_back(
+        {problem, is_new ? "no-schema" : "stale-schema",
+         is_new ? "database " + detail::in_quotes(facts.database) + " has no tables of ours"
+                : "the schema is of version " + std::to_string(schema.version) + " of " +
+                      std::to_string(schema.newest) + "; missing: " + list_of(schema.missing),
+         "nobody can publish into it or work on it with this version",
+         "waybill migrate          # or, as somebody who may: waybill migrate --dry-run | psql …"});
+}
+
+std::string quoted(const std::string& name) {
+    return "\"" + name + "\"";
+}
+
+std::string grant_of(const Lack& lack, const std::string& schema, const std::string& role) {
+    const std::string object = lack.kind == "schema" ? "schema " + quoted(schema)
+                               : lack.kind == "function"
+                                   ? "function " + lack.object
+                                   : lack.kind + " " + quoted(schema) + "." + quoted(lack.object);
+    return "grant " + lack.privilege + " on " + object + " to " + quoted(role) + ";";
+}
+
+/// All at once where a role has next to nothing.
+std::string grants_of(const std::vector<Lack>& lacks, const std::string& schema,
+                      const std::string& role) {
+    constexpr std::size_t kListed = 8;
+    if (lacks.size() > kListed) {
+        const std::string to = " in schema " + quoted(schema) + " to " + quoted(role) + ";\n";
+        return "grant usage on schema " + quoted(schema) + " to " + quoted(role) + ";\n" +
+               "grant select, insert, update, delete on all tables" + to +
+               "grant usage on all sequences" + to + "grant execute on all functions" + to;
+    }
+    std::string grants;
+    for (const Lack& lack : lacks) grants += grant_of(lack, schema, role) + "\n";
+    return grants;
+}
+
+std::string lacks_text(const std::vector<Lack>& lacks) {
+    std::vector<std::string> texts;
+    for (const Lack& lack : lacks) {
+        if (texts.size() == 3) break;
+        texts.push_back(lack.privilege + " on " + lack.kind + " " + lack.object);
+    }
+    const std::size_t more = lacks.size() - texts.size();
+    return list_of(texts) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+/// A role for people: it reads every table and writes none.
+bool only_looks(const std::vector<Lack>& lacks) {
+    const auto lacks_any = [&](const char* kind, const char* privilege) {
+        return std::ranges::any_of(lacks, [&](const Lack& lack) {
+            return lack.kind == kind && lack.privilege == privilege;
+        });
+    };
+    return lacks_any("table", "insert") && lacks_any("table", "update") &&
+           lacks_any("table", "delete") && !lacks_any("table", "select") &&
+           !lacks_any("schema", "usage");
+}
+
+void look_at_rights(const Facts& facts, const DoctorOptions& options, Findings& findings) {
+    const std::string& server = options.server.empty() ? facts.user : options.server;
+    if (options.server.empty() && only_looks(facts.lacks)) {
+        findings.push_back({note, "read-only-role", "role " + server + " may only look",
+                            "whether the servers have the rights they need was not asked",
+                            "waybill doctor --server ROLE"});
+    } else if (!facts.lacks.empty()) {
+        findings.push_back(
+            {problem, "missing-privileges", "role " + server + " lacks " + lacks_text(facts.lacks),
+             "a server with this role fails where it needs them",
+             "-- as the owner of the schema:\n" + grants_of(facts.lacks, options.schema, server)});
+    }
+    if (!facts.publisher_lacks.empty()) {
+        findings.push_back(
+            {problem, "publisher-privileges",
+             "role " + options.publisher + " lacks " + lacks_text(facts.publisher_lacks),
+             "it cannot publish by " + options.schema + ".publish(…)",
+             "-- as the owner of the schema:\n" +
+                 grants_of(facts.publisher_lacks, options.schema, options.publisher)});
+    }
+}
+
+void look_at_instances(const Facts& facts, Findings& findings) {
+    using namespace std::chrono_literals;
+    std::vector<std::string> versions;
+    for (const Instance& instance : facts.instances) {
+        if (!instance.seen.alive) continue;
+        if (instance.knows != facts.schema.newest) versions.push_back(instance.seen.name);
+        // It has just begun, and is connecting.
+        const bool is_young = instance.seen.last_beat - instance.seen.since < 5s;
+        if (!instance.listener || (*instance.listener == 0 && is_young)) continue;
+        if (*instance.listener != 0 && instance.listener_is_there) continue;
+        findings.push_back(
+            {warning, "lost-listen",
+             instance.seen.name +
+                 (*instance.listener == 0
+                      ? " has lost the connection that wakes it"
+                      : " listens on backend " + std::to_string(*instance.listener) +
+                            ", which is not there: it was ended, or a pooler is in between"),
+             "it hears of new messages by looking, up to engine.poll (1 s) later; none is lost",
+             "select pid, state, query from pg_stat_activity where query ilike 'listen %';\n"
+             "-- none: are there connections left, and does the store's URL lead to the database "
+             "itself?"});
+    }
+    if (!versions.empty()) {
+        findings.push_back({note, "two-versions",
+                            "instances of another version work on it: " + list_of(versions),
+                            "that is meant to work, for as long as a rolling upgrade takes", ""});
+    }
+    if (facts.partitions_of_dead > 0) {
+        findings.push_back({warning, "dead-owners",
+                            detail::grouped(facts.partitions_of_dead) +
+                                " partitions belong to instances that are dead",
+                            "their messages wait until a live instance takes them, which it does "
+                            "within a beat; if this stays, none that lives attends their boxes",
+                            "waybill instances list"});
+    }
+}
+
+void look_at_work(const Facts& facts, const DoctorOptions& options, Findings& findings) {
+    const bool anybody = std::ranges::any_of(
+        facts.instances, [](const Instance& instance) { return instance.seen.alive; });
+    const std::uint64_t open = facts.health.open;
+    if (!anybody && facts.schema.version > 0) {
+        findings.push_back({open > 0 ? warning : note, "nobody-works",
+                            "no instance lives; " + detail::grouped(open) +
+                                (open == 1 ? " message is open" : " messages are open"),
+                            "what is published is kept and not handled", "waybill serve"});
+    }
+    for (const auto& [target, waiting] : facts.unserved) {
+        if (!anybody) break;  // said already
+        findings.push_back({waiting > 0 ? warning : note, "unserved-target",
+                            "target " + detail::in_quotes(target.key) + " of box " +
+                                detail::in_quotes(target.box) +
+                                " is registered and no live instance serves it; " +
+                                detail::grouped(waiting) +
+                                (waiting == 1 ? " message waits" : " messages wait") + " for it",
+                            "they are not done before it is",
+                            "waybill targets forget " + target.key + " --box " + target.box +
+                                "   # if it is gone for good"});
+    }
+    if (facts.health.oldest_open >= options.old_message) {
+        findings.push_back(
+            {warning, "old-message",
+             "the oldest open message has waited for " + about(facts.health.oldest_open),
+             "handlers fail or are too slow, a lane is halted, or nobody works",
+             "waybill messages list --state open --limit 10\n"
+             "waybill lanes list"});
+    }
+    if (facts.health.dead > 0) {
+        findings.push_back(
+            {note, "dead-letters",
+             detail::grouped(facts.health.dead) +
+                 (facts.health.dead == 1 ? " dead letter waits" : " dead letters wait") +
+                 " for a decision",
+             "nothing happens to them until somebody requeues or discards them",
+             "waybill dead list"});
+    }
+    for (const std::string& box : facts.paused_boxes) {
+        findings.push_back({note, "paused-box", "box " + detail::in_quotes(box) + " is paused",
+                            "nothing of it is started", "waybill boxes resume " + box});
+    }
+}
+
+}  // namespace
+
+Findings diagnose(const Facts& facts, const DoctorOptions& options) {
+    Findings findings;
+    look_at_server(facts, options, findings);
+    look_at_schema(facts, findings);
+    look_at_rights(facts, options, findings);
+    look_at_instances(facts, findings);
+    look_at_work(facts, options, findings);
+    for (const std::string& what : facts.not_seen) {
+        findings.push_back({note, "not-seen", "could not look at " + what,
+                            "what is wrong there is not in this list", ""});
+    }
+    std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::severity);
+    return findings;
+}
+
+}  // namespace waybill::postgres::doctor

@@ -1,0 +1,132 @@
+/// The roles of docs/operating/roles.sql, tried one by one.
+
+#include <fstream>
+#include <iterator>
+
+#include "postgres/fixture.hpp"
+#include "support/app.hpp"
+#include "waybill/postgres/doctor.hpp"
+
+namespace waybill::test {
+namespace {
+
+using testing::Contains;
+using testing::Field;
+using testing::Not;
+
+/// The lines between two marks of the file.
+std::string recipe(const std::string& name) {
+    std::ifstream file{WAYBILL_SOURCE_DIR "/docs/operating/roles.sql"};
+    const std::string all{std::istreambuf_iterator<char>{file}, {}};
+    const std::size_t begin = all.find("-- [" + name + "]");
+    const std::size_t end = all.find("-- [/" + name + "]");
+    EXPECT_LT(begin, end) << name;
+    return all.substr(begin, end - begin);
+}
+
+/// A database with nothing in it, made once: roles belong to the whole server.
+class Roles : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        PostgresServer::instance().create("roles");
+        PostgresCluster& cluster = PostgresServer::instance().cluster();
+        cluster.ask(recipe("owner"), "roles");
+        as("waybill_migrator")->migrate();
+        for (const char* name : {"server", "publisher", "reader"})
+            cluster.ask(recipe(name), "roles");
+    }
+    static std::string conninfo(const std::string& role) {
+        return PostgresServer::instance().conninfo() + " dbname=roles user=" + role;
+    }
+    static std::unique_ptr<postgres::PostgresStore> as(const std::string& role) {
+        return postgres::open(conninfo(role),
+                              {.deadline = 5min, .beat_deadline = 5min, .people_deadline = 5min});
+    }
+    static Findings examine(const std::string& role) {
+        return postgres::examine(conninfo(role), {.publisher = "shop", .deadline = 5min});
+    }
+    static std::unique_ptr<postgres::Database> session(const std::string& role) {
+        return std::make_unique<postgres::Database>(postgres::Address{
+            .conninfo = conninfo(role), .deadline = 5min, .role = postgres::Role::people});
+    }
+    template <class Body>
+    static void expect_refused(Body body) {
+        try {
+            body();
+            ADD_FAILURE() << "it was allowed";
+        } catch (const StoreError& error) {
+            EXPECT_EQ(error.reaction(), Reaction::give_up) << error.what();
+            EXPECT_THAT(error.what(), testing::HasSubstr("permission denied"));
+        }
+    }
+};
+
+TEST_F(Roles, TheMigratorOwnsTheTablesAndMayDoItAgain) {
+    EXPECT_NO_THROW(as("waybill_migrator")->migrate());
+    EXPECT_EQ(
+        PostgresServer::instance().cluster().ask("select string_agg(distinct tableowner, ',') from "
+                                                 "pg_tables where schemaname = 'waybill'",
+                                                 "roles"),
+        "waybill_owner");
+}
+
+TEST_F(Roles, TheServerHandlesWhatThePublisherPublishesAndChangesNoTable) {
+    EventLog log;
+    std::shared_ptr<postgres::PostgresStore> store = as("waybill_server");
+    Settings settings = quick_settings(store, "server");
+    settings.lease = 60s;
+    Waybill app{settings};
+    app.observe(log);
+    app.inbox("orders", {.keep_done = Duration{}}).on("*", "bill", [](const Message&) {});
+    app.start();
+
+    session("shop")->script("select waybill.publish(type => 't', body => 'x', box => 'orders')",
+                            "publish", postgres::Effect::commits);
+
+    ASSERT_TRUE(log.wait_for(Event::Kind::finished, 1));
+    app.sweep();
+    EXPECT_THAT(examine("waybill_server"),
+                Not(Contains(Field(&Finding::name, "missing-privileges"))));
+    EXPECT_THAT(examine("waybill_server"),
+                Not(Contains(Field(&Finding::name, "publisher-privileges"))));
+    EXPECT_THAT(examine("waybill_server"), Not(Contains(Field(&Finding::name, "not-seen"))));
+    expect_refused(
+        [] { session("waybill_server")->script("create table waybill.mine (x int)", "x"); });
+}
+
+TEST_F(Roles, ThePublisherSeesNothing) {
+    for (const char* statement : {"select * from waybill.message", "delete from waybill.open",
+                                  "insert into waybill.note values ('a', 'b')"}) {
+        expect_refused([&] { session("shop")->script(statement, "shop"); });
+    }
+}
+
+TEST_F(Roles, TheReaderLooksAndChangesNothing) {
+    const auto store = as("waybill_reader");
+
+    EXPECT_NO_THROW(store->browse({}, "", 10));
+    EXPECT_NO_THROW(store->count({.state = Filter::State::dead}));
+    EXPECT_NO_THROW(store->instances());
+    EXPECT_NO_THROW(store->health());
+    EXPECT_THAT(examine("waybill_reader"), Not(Contains(Field(&Finding::name, "not-seen"))));
+    EXPECT_THAT(examine("waybill_reader"), Contains(Field(&Finding::name, "read-only-role")));
+    EXPECT_THAT(examine("waybill_reader"),
+                Not(Contains(Field(&Finding::name, "missing-privileges"))));
+    EXPECT_THAT(postgres::examine(conninfo("waybill_reader"), {.server = "shop"}),
+                Contains(Field(&Finding::name, "missing-privileges")));
+    expect_refused([&] { store->pause_box("orders", true); });
+    expect_refused([&] { store->keep_note("a", "b", store_never); });
+    expect_refused(
+        [&] { session("waybill_reader")->script("select waybill.publish('t', 'x')", "x"); });
+}
+
+TEST_F(Roles, WhatALaterMigrationAddsTheServerMayUseAtOnce) {
+    session("waybill_migrator")->script("create table waybill.later (x int)", "later");
+
+    EXPECT_NO_THROW(session("waybill_server")->script("insert into waybill.later values (1)", "x"));
+    EXPECT_NO_THROW(session("waybill_reader")->script("select * from waybill.later", "x"));
+    expect_refused([] { session("shop")->script("select * from waybill.later", "x"); });
+}
+
+}  // namespace
+}  // namespace waybill::test
