@@ -21,6 +21,8 @@ alter default privileges for role waybill_owner in schema waybill
     grant select, insert, update, delete on tables to waybill_server;
 alter default privileges for role waybill_owner in schema waybill
     grant usage on sequences to waybill_server;
+alter default privileges for role waybill_owner in schema waybill
+    grant execute on functions to waybill_server;
 -- For `waybill doctor`, to see the transactions of others.
 grant pg_read_all_stats to waybill_server;
 -- [/server]
@@ -33,6 +35,13 @@ grant usage on schema waybill to shop;
 grant execute on function waybill.publish, waybill.publish_many to shop;
 alter role shop set idle_in_transaction_session_timeout = '1min';
 -- [/publisher]
+
+-- [consumer]
+-- An application that consumes from elsewhere and guards its own writes by waybill.guard(…), and no more.
+create role ledger login;
+grant usage on schema waybill to ledger;
+grant execute on function waybill.guard to ledger;
+-- [/consumer]
 
 -- [reader]
 -- People and dashboards: `waybill messages`, `dead list`, `stats`, `doctor`. Bodies of messages included.

@@ -32,7 +32,7 @@ protected:
         PostgresCluster& cluster = PostgresServer::instance().cluster();
         cluster.ask(recipe("owner"), "roles");
         as("waybill_migrator")->migrate();
-        for (const char* name : {"server", "publisher", "reader"})
+        for (const char* name : {"server", "publisher", "consumer", "reader"})
             cluster.ask(recipe(name), "roles");
     }
     static std::string conninfo(const std::string& role) {
@@ -99,6 +99,21 @@ TEST_F(Roles, ThePublisherSeesNothing) {
                                   "insert into waybill.note values ('a', 'b')"}) {
         expect_refused([&] { session("shop")->script(statement, "shop"); });
     }
+}
+
+TEST_F(Roles, TheConsumerMarksWhatItHandledAndSeesNothing) {
+    const auto ledger = session("ledger");
+    const auto marks = [&] {
+        postgres::Rows rows = ledger->script("select waybill.guard('ledger', 't', 'key-1')",
+                                             "guard", postgres::Effect::commits);
+        rows.next();
+        return rows.string(0);
+    };
+
+    EXPECT_EQ(marks(), "t");
+    EXPECT_EQ(marks(), "f");
+    expect_refused([&] { ledger->script("select * from waybill.dedup", "x"); });
+    expect_refused([&] { ledger->script("select waybill.publish('t', 'x')", "x"); });
 }
 
 TEST_F(Roles, TheReaderLooksAndChangesNothing) {

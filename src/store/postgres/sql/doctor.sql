@@ -64,7 +64,7 @@ where c.relnamespace = to_regnamespace($1::text)
     and case when c.relkind = 'S' then not has_sequence_privilege($2::text, c.oid, 'usage') end
 union all
 select 'function', p.oid::regprocedure::text, 'execute' from pg_proc p
-where p.pronamespace = to_regnamespace($1::text) and p.proname not in ('publish', 'publish_many')
+where p.pronamespace = to_regnamespace($1::text) and p.proname not in ('publish', 'publish_many', 'guard')
     and not has_function_privilege($2::text, p.oid, 'execute')
 order by 1, 2, 3;
 
