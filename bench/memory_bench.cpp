@@ -40,16 +40,18 @@ BoxOptions box_options(Lanes lanes) {
             .concurrency = 2'048};
 }
 
-Message message(std::uint64_t number, bool laned) {
-    Message made{.box = "bench", .type = "order.placed", .body = std::string(kBodyBytes, 'x')};
-    if (laned) made.lane = "customer " + std::to_string(number % kLanes);
-    return made;
+/// Every message has a lane: only the box's option says whether its order is kept, and only that is compared.
+Message message(std::uint64_t number) {
+    return {.box = "bench",
+            .type = "order.placed",
+            .body = std::string(kBodyBytes, 'x'),
+            .lane = "customer " + std::to_string(number % kLanes)};
 }
 
-std::vector<Message> messages(std::uint64_t first, std::size_t count, bool laned) {
+std::vector<Message> messages(std::uint64_t first, std::size_t count) {
     std::vector<Message> made;
     made.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) made.push_back(message(first + i, laned));
+    for (std::size_t i = 0; i < count; ++i) made.push_back(message(first + i));
     return made;
 }
 
@@ -107,7 +109,7 @@ double raw_seconds(std::uint64_t count) {
     for (std::uint64_t done = 0; done < count; done += kRows) {
         std::vector<Append> batch;
         batch.reserve(kRows);
-        for (Message& made : messages(done, kRows, false)) {
+        for (Message& made : messages(done, kRows)) {
             made.id = uuid7(system_clock().wall(), random);
             batch.push_back({.message = std::make_shared<const Message>(std::move(made))});
         }
@@ -148,7 +150,6 @@ struct Load {
 };
 
 void append_all(Waybill& app, const Load& load, Finished& finished) {
-    const bool laned = load.lanes != Lanes::none;
     const std::uint64_t share = kMessages / static_cast<std::uint64_t>(load.threads);
     std::atomic<std::uint64_t> appended{0};
     std::vector<std::jthread> threads;
@@ -156,9 +157,9 @@ void append_all(Waybill& app, const Load& load, Finished& finished) {
         threads.emplace_back([&, first = share * static_cast<std::uint64_t>(thread)] {
             for (std::uint64_t i = 0; i < share; i += load.per_call) {
                 if (load.per_call == 1) {
-                    app.append(message(first + i, laned));
+                    app.append(message(first + i));
                 } else {
-                    app.append(messages(first + i, load.per_call, laned));
+                    app.append(messages(first + i, load.per_call));
                 }
                 const std::uint64_t sum = appended += load.per_call;
                 if (!load.drain && sum > kBacklog) finished.wait_for(sum - kBacklog);
@@ -270,7 +271,6 @@ private:
 
 /// The engine's own time, and the store's under it, for all messages.
 double scheduler_seconds(Lanes lanes) {
-    const bool laned = lanes != Lanes::none;
     SystemRandom random;
     const auto store = memory::open();
     engine::Config config;
@@ -281,7 +281,7 @@ double scheduler_seconds(Lanes lanes) {
     double seconds = 0;
     for (std::uint64_t done = 0; done < kMessages; done += kBacklog) {
         std::vector<Append> batch;
-        for (Message& made : messages(done, kBacklog, laned)) {
+        for (Message& made : messages(done, kBacklog)) {
             made.id = uuid7(system_clock().wall(), random);
             batch.push_back({.message = std::make_shared<const Message>(std::move(made))});
         }

@@ -21,17 +21,21 @@ protected:
 
     void start_instances(std::size_t count, std::uint64_t seed) {
         store = memory::open(clock);
-        for (std::size_t i = 0; i < count; ++i) {
-            engine::Config config;
-            config.boxes = {
-                a_box("jobs", {.lanes = Lanes::none, .concurrency = 2, .partitions = 32}, {"t"})};
-            config.boxes[0].targets[0].options.timeout = 1h;
-            instances.push_back(std::make_unique<Stepper>(
-                config, *store, clock,
-                [](const engine::RunItem&, const Target&) { return std::nullopt; },
-                seed * 100 + i));
-            instances.back()->start();
-        }
+        for (std::size_t i = 0; i < count; ++i) start_instance(seed * 100 + i);
+    }
+    void start_instance(std::uint64_t seed) {
+        engine::Config config;
+        config.boxes = {
+            a_box("jobs", {.lanes = Lanes::none, .concurrency = 2, .partitions = 32}, {"t"})};
+        config.boxes[0].targets[0].options.timeout = 1h;
+        instances.push_back(std::make_unique<Stepper>(
+            config, *store, clock,
+            [](const engine::RunItem&, const Target&) { return std::nullopt; }, seed));
+        instances.back()->start();
+    }
+    void append(std::size_t jobs) {
+        instances.front()->append(
+            std::vector<Message>(jobs, {.box = "jobs", .type = "t", .body = "job"}));
     }
 
     void pass(Duration time) {
@@ -64,8 +68,7 @@ protected:
     /// From the append to the end of the last job.
     Duration makespan(std::size_t jobs) {
         const LocalTime begin = clock.now();
-        instances.front()->append(
-            std::vector<Message>(jobs, {.box = "jobs", .type = "t", .body = "job"}));
+        append(jobs);
         while (finished < jobs && clock.now() - begin < 10 * kJob) step();
         return clock.now() - begin;
     }
@@ -90,6 +93,20 @@ TEST_F(Sharing, SixLongJobsOnThreeInstancesTakeAsLongAsOneJob) {
                 ratios[ratios.size() / 2], ratios[ratios.size() * 9 / 10], ratios.back());
     // Three jobs in one partition stay together: rare, and the price of owning partitions.
     EXPECT_LE(ratios[ratios.size() * 9 / 10], 1.3);
+}
+
+/// Not after the three leases that a partition stays where it is: nothing of it could start there.
+TEST_F(Sharing, AJobThatFoundNoSlotGoesToWhoeverHasOne) {
+    start_instances(1, 1);
+    pass(2s);
+    append(6);
+    pass(100ms);
+    ASSERT_EQ(ends.size(), 2U);
+
+    start_instance(2);
+    pass(5s);
+
+    EXPECT_EQ(ends.size(), 4U);
 }
 
 }  // namespace waybill::test

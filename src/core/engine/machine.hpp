@@ -80,6 +80,7 @@ private:
     void void_everything(std::string_view why);
     void give_idle_partitions();
     bool outstanding_take() const;
+    bool may_work() const;
     bool may_start() const;
     std::uint32_t in_flight_limit() const;
     InstanceState instance_state() const;

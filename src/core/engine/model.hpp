@@ -135,6 +135,8 @@ struct Partition {
     Sequence reconcile_cursor = tail;
     /// Targets with open work here that only other instances can run.
     std::vector<std::uint64_t> foreign{};
+    /// Something of it has started since it was taken.
+    bool started = false;
     /// Runs, timed-out and abandoned ones included.
     std::uint32_t running = 0;
     std::uint32_t unsettled = 0;

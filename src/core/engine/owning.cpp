@@ -14,7 +14,8 @@ namespace {
 constexpr int kMarginDivisor = 5;
 constexpr std::size_t kRunningShown = 64;
 /// A partition stays at least this many leases before it may move on, or instances that come and go
-/// would keep them moving.
+/// would keep them moving. One of which nothing could start here may go at the next beat: two owners
+/// had given to the same hungry instance at once.
 constexpr int kHoldLeases = 3;
 
 }  // namespace
@@ -41,7 +42,8 @@ InstanceState Machine::instance_state() const {
         }
     }
     std::ranges::sort(state.executes);
-    state.hungry = may_start() && in_flight_limit() > in_flight_ ? room : 0;
+    // Also while it owns nothing: who has just come is the hungriest.
+    state.hungry = may_work() && in_flight_limit() > in_flight_ ? room : 0;
     std::vector<std::pair<LocalTime, RunId>> oldest;
     for (const auto& [id, run] : runs_) {
         oldest.emplace_back(run.started_at, id);
@@ -229,7 +231,9 @@ void Machine::offer_partitions() {
             {.id = id,
              .box = box.box->name,
              .token = partition->token,
-             .may_go = now_ - partition->taken_at > kHoldLeases * config_.options.lease,
+             .may_go = now_ - partition->taken_at > kHoldLeases * config_.options.lease ||
+                       (partition->scanned && !partition->started && partition->waiting > 0 &&
+                        partition->taken_at_beat < beats_sent_),
              .busy = partition->running > 0 || partition->unsettled > 0,
              .waiting = partition->waiting > 0,
              .foreign = partition->foreign,
@@ -366,27 +370,6 @@ void Machine::give_idle_partitions() {
 
 bool Machine::outstanding_take() const {
     return outstanding_ && std::holds_alternative<TakeCall>(*outstanding_);
-}
-
-bool Machine::may_start() const {
-    // Asked in the middle of an event too, before the turn has noticed that the lease ran out.
-    return started_ && !stopping_ && !resigned_ && !late_ && !beat_.peers.empty() &&
-           !owned_.empty() && now_ < lease_until_;
-}
-
-/// After the second unclean end in a row at most 8 run, after the third one at a time, for the whole
-/// instance: only then does a death tell which message was guilty.
-std::uint32_t Machine::in_flight_limit() const {
-    std::uint32_t ends = 0;
-    for (const auto& [id, partition] : owned_) {
-        if (now_ < partition->quiet_at) {
-            ends = std::max(ends, partition->unclean_ends);
-        }
-    }
-    if (ends >= 3) {
-        return 1;
-    }
-    return ends == 2 ? 8 : std::numeric_limits<std::uint32_t>::max();
 }
 
 void Machine::resign_if_hopeless() {

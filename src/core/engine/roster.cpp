@@ -38,6 +38,16 @@ bool is_alive(const BeatReply& beat, const Uuid& instance) {
     });
 }
 
+/// Free slots, less what others have given it and it has not taken yet.
+std::uint32_t hunger_of(const BeatReply& beat, const Peer& peer) {
+    const auto coming = static_cast<std::uint32_t>(
+        std::ranges::count_if(beat.partitions, [&](const PartitionState& partition) {
+            return partition.state == PartitionState::Owner::none &&
+                   partition.heir == peer.incarnation;
+        }));
+    return peer.hungry - std::min(peer.hungry, coming);
+}
+
 bool runs_all(const Peer& peer, std::span<const std::uint64_t> targets) {
     return std::ranges::all_of(targets, [&](std::uint64_t target) {
         return std::ranges::binary_search(peer.executes, target);
@@ -114,9 +124,10 @@ std::optional<GiveRequest> choose_give(const BeatReply& beat, const Uuid& self,
         }
         const Peer* hungriest = nullptr;
         for (const Peer& peer : beat.peers) {
-            if (peer.incarnation != self && counts_for(peer, holding.box) && peer.hungry > 0 &&
+            const std::uint32_t hunger = hunger_of(beat, peer);
+            if (peer.incarnation != self && counts_for(peer, holding.box) && hunger > 0 &&
                 runs_all(peer, holding.executes) &&
-                (hungriest == nullptr || peer.hungry > hungriest->hungry)) {
+                (hungriest == nullptr || hunger > hunger_of(beat, *hungriest))) {
                 hungriest = &peer;
             }
         }

@@ -268,8 +268,34 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
     ++box.running;
     ++target.running;
     ++partition.running;
+    partition.started = true;
     target.deadlines.emplace_back(run.deadline, command.id);
     next_timeout_ = std::min(next_timeout_, run.deadline);
+}
+
+bool Machine::may_work() const {
+    // Asked in the middle of an event too, before the turn has noticed that the lease ran out.
+    return started_ && !stopping_ && !resigned_ && !late_ && !beat_.peers.empty() &&
+           now_ < lease_until_;
+}
+
+bool Machine::may_start() const {
+    return may_work() && !owned_.empty();
+}
+
+/// After the second unclean end in a row at most 8 run, after the third one at a time, for the whole
+/// instance: only then does a death tell which message was guilty.
+std::uint32_t Machine::in_flight_limit() const {
+    std::uint32_t ends = 0;
+    for (const auto& [id, partition] : owned_) {
+        if (now_ < partition->quiet_at) {
+            ends = std::max(ends, partition->unclean_ends);
+        }
+    }
+    if (ends >= 3) {
+        return 1;
+    }
+    return ends == 2 ? 8 : std::numeric_limits<std::uint32_t>::max();
 }
 
 }  // namespace waybill::engine
