@@ -35,8 +35,8 @@ struct Options {
     std::uint32_t append_connections = 2;
     /// Inline handlers at the same time. 1 … 1,000.
     std::uint32_t inline_connections = 16;
-    /// Instances tell each other of new messages by NOTIFY, on a connection of their own. Behind a pooler
-    /// in transaction mode that does not work: switch it off, and they look now and then.
+    /// Instances tell each other of new messages by NOTIFY, on a connection of their own. Through a pooler
+    /// none arrive, and health() says so: they look now and then.
     bool wake_ups = true;
 
     bool operator==(const Options&) const = default;

@@ -120,12 +120,6 @@ int Instances::end(const std::string& name) {
     return wait_for_end(name);
 }
 
-std::vector<std::string> Instances::names() const {
-    std::vector<std::string> all;
-    for (const auto& [name, process] : processes_) all.push_back(name);
-    return all;
-}
-
 void Instances::close_gate() {
     ::flock(gate_, LOCK_EX);
 }

@@ -60,7 +60,8 @@ public:
     /// Until it has ended: its exit code, -1 for a signal.
     int wait_for_end(const std::string& name);
     int end(const std::string& name);
-    std::vector<std::string> names() const;
+    /// What was done and not recorded may be done again from here on: the store has lost it.
+    void note_failover() { note(Told::Kind::gone, "server"); }
 
     /// Handlers of "gate" messages wait until it is opened.
     void close_gate();

@@ -63,5 +63,46 @@ TEST_F(Network, ThatSwallowsAnswersToCommitsLosesAndDoublesNothing) {
     EXPECT_GT(proxy_.swallowed(), static_cast<std::uint64_t>(messages) / 10);
 }
 
+TEST_F(Network, ThatFallsSilentIsNoticedWithinTenSeconds) {
+    Instance behind = instance("only");
+    behind.conninfo = proxy_.conninfo(database_);
+    instances_.start(behind);
+    ASSERT_TRUE(instances_.wait_for(event("scanned"), 16));
+
+    proxy_.silence(true);
+    const auto begin = steady_now();
+    EXPECT_TRUE(instances_.wait_for(event("beat_failed")));
+    EXPECT_TRUE(instances_.wait_for(event("read_failed"))) << heard_kinds();
+    EXPECT_LE(Seconds{steady_now() - begin}, 10s);
+    proxy_.silence(false);
+
+    auto app = publisher(conninfo());
+    for (int n = 0; n < 20; ++n) app->append(order(n % 4, n));
+    expect_each_once(20);
+}
+
+TEST_F(Network, ThatCutsEveryConnectionAgainAndAgainLosesNothing) {
+    Instance behind = instance("only");
+    behind.conninfo = proxy_.conninfo(database_);
+    instances_.start(behind);
+    ASSERT_TRUE(instances_.wait_for(event("scanned"), 16));
+
+    auto app = publisher(proxy_.conninfo(database_));
+    Load load{*app, 16, 1ms};
+    for (int n = 1; n <= 10; ++n) {
+        ASSERT_TRUE(instances_.wait_for(ran(), static_cast<std::size_t>(n) * 30)) << heard_kinds();
+        proxy_.cut();
+    }
+
+    const int published = load.stop();
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    // Of the last one we may not have heard.
+    EXPECT_GE(count(Filter::State::done), static_cast<std::uint64_t>(published));
+    EXPECT_LE(count(Filter::State::done), static_cast<std::uint64_t>(published) + 1);
+    EXPECT_EQ(lane_problems(), "");
+    EXPECT_EQ(instances_.count(event("failed")), 0U);
+    EXPECT_EQ(instances_.count(event("lost")), 0U) << heard_kinds();
+}
+
 }  // namespace
 }  // namespace waybill::fault

@@ -159,6 +159,7 @@ void PostgresProxy::accept_one(std::vector<std::unique_ptr<Link>>& links) {
     auto link = std::make_unique<Link>();
     link->client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (link->client < 0) return;
+    ++accepted_;
     link->server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

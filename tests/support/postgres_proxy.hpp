@@ -36,6 +36,8 @@ public:
     /// Nothing passes any more, in either direction; connections are accepted and stay open. What was
     /// stopped goes on with `false`.
     void silence(bool is_silent);
+    /// How many have connected.
+    std::uint64_t accepted() const { return accepted_; }
     /// Resets what is connected now.
     void cut();
 
@@ -61,6 +63,7 @@ private:
     std::atomic<bool> is_silent_ = false;
     std::atomic<bool> is_cutting_ = false;
     std::atomic<std::uint64_t> swallowed_ = 0;
+    std::atomic<std::uint64_t> accepted_ = 0;
     std::mutex mutex_{};  ///< guards rules_
     std::map<std::string, Rule, std::less<>> rules_{};
     std::unique_ptr<Background> thread_{};

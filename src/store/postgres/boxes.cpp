@@ -10,6 +10,14 @@ PartitionId BoxRow::partition_of(const Message& message) const {
     return count == 1 ? partitions.front() : partitions[slot_of(message) * count / slot_count];
 }
 
+void Boxes::belong_to(const std::string& generation) {
+    const std::lock_guard lock{mutex_};
+    // A standby does not say.
+    if (generation.empty() || generation == generation_) return;
+    if (!generation_.empty()) known_.emplace_back();
+    generation_ = generation;
+}
+
 void Boxes::load(Database& db) {
     std::map<std::string, BoxRow, std::less<>> found;
     Rows rows = db.read(sql::list_boxes);
@@ -22,17 +30,20 @@ void Boxes::load(Database& db) {
         row.partitions.push_back(rows.number<PartitionId>(4));
     }
     const std::lock_guard lock{mutex_};
+    Known& known = known_.back();
     for (auto& [name, row] : found) {
-        const BoxRow& placed = boxes_.try_emplace(name, std::move(row)).first->second;
-        for (const PartitionId partition : placed.partitions) by_partition_[partition] = &placed;
+        const BoxRow& placed = known.boxes.try_emplace(name, std::move(row)).first->second;
+        for (const PartitionId partition : placed.partitions) {
+            known.by_partition[partition] = &placed;
+        }
     }
 }
 
 const BoxRow* Boxes::box(Database& db, const std::string& name) {
     const auto known = [&]() -> const BoxRow* {
         const std::lock_guard lock{mutex_};
-        const auto found = boxes_.find(name);
-        return found == boxes_.end() ? nullptr : &found->second;
+        const auto found = known_.back().boxes.find(name);
+        return found == known_.back().boxes.end() ? nullptr : &found->second;
     };
     if (const BoxRow* row = known()) return row;
     load(db);
@@ -42,8 +53,9 @@ const BoxRow* Boxes::box(Database& db, const std::string& name) {
 const BoxRow& Boxes::box_of(Database& db, PartitionId partition) {
     const auto known = [&]() -> const BoxRow* {
         const std::lock_guard lock{mutex_};
-        const auto found = by_partition_.find(partition);
-        return found == by_partition_.end() ? nullptr : found->second;
+        const auto& all = known_.back().by_partition;
+        const auto found = all.find(partition);
+        return found == all.end() ? nullptr : found->second;
     };
     if (const BoxRow* row = known()) return *row;
     load(db);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,11 +24,14 @@ struct BoxRow {
     PartitionId partition_of(const Message& message) const;
 };
 
-/// What is known of the boxes: they are only ever added to, and every message asks for its own.
+/// What is known of the boxes of a server: they are only ever added to, and every message asks for its own.
 ///
 /// Thread safety: any thread. Rows live as long as this.
 class Boxes {
 public:
+    /// Of the server that a connection leads to. Another one (a standby that was promoted, a backup) may have
+    /// lost boxes, and given their numbers to others since: what was known of the last one is forgotten.
+    void belong_to(const std::string& generation);
     /// Null: not declared.
     const BoxRow* box(Database& db, const std::string& name);
     /// Throws when the partition belongs to no box: somebody deleted rows.
@@ -36,9 +40,14 @@ public:
 private:
     void load(Database& db);
 
+    struct Known {
+        std::map<std::string, BoxRow, std::less<>> boxes{};
+        std::unordered_map<PartitionId, const BoxRow*> by_partition{};
+    };
     std::mutex mutex_{};  ///< guards the two below
-    std::map<std::string, BoxRow, std::less<>> boxes_{};
-    std::unordered_map<PartitionId, const BoxRow*> by_partition_{};
+    std::string generation_{};
+    /// The last one counts; somebody may still look at a row of one before.
+    std::list<Known> known_{Known{}};
 };
 
 }  // namespace waybill::postgres

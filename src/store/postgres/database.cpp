@@ -1,68 +1,38 @@
 #include "database.hpp"
 
-#include <algorithm>
-#include <cerrno>
-
 #include <poll.h>
 
+#include "connect.hpp"
 #include "core/wording.hpp"
 #include "error_map.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::postgres {
-namespace {
-
-/// The server ends a statement a little before we stop waiting: then we know that nothing was applied.
-std::int64_t statement_timeout_ms(Duration deadline) {
-    const auto all = std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count();
-    return std::max<std::int64_t>(all * 4 / 5, 1);
-}
-
-std::string session_settings(const Address& address) {
-    std::string text =
-        "set client_encoding = 'UTF8'; set standard_conforming_strings = on;"
-        "set default_transaction_isolation = 'read committed'; set jit = off;"
-        // A session that does not wait for the disk would acknowledge what it may lose. Whoever asks for
-        // more (a standby's answer) keeps it.
-        "select set_config('synchronous_commit', 'on', false) "
-        "where current_setting('synchronous_commit') = 'off';";
-    if (address.role != Role::handler) {
-        const std::int64_t limit = statement_timeout_ms(address.deadline);
-        text += "set statement_timeout = " + std::to_string(limit) +
-                "; set lock_timeout = " + std::to_string(std::max<std::int64_t>(limit / 2, 1)) +
-                "; set idle_in_transaction_session_timeout = '1min';"
-                // Ours name their schema; nobody's functions in another one are called instead.
-                "set search_path = pg_catalog, pg_temp;";
-    }
-    if (address.role == Role::hot) {
-        // Tables that fill and empty have statistics that are never true: plans do not depend on them.
-        text +=
-            "set plan_cache_mode = force_generic_plan; set enable_seqscan = off;"
-            "set enable_hashjoin = off; set enable_mergejoin = off; set work_mem = '32MB';";
-    }
-    return text;
-}
-
-struct Keywords {
-    std::vector<const char*> names{};
-    std::vector<const char*> values{};
-
-    void add(const char* name, const char* value) {
-        names.push_back(name);
-        values.push_back(value);
-    }
-};
-
-}  // namespace
 
 Database::Database(Address address) : address_(std::move(address)) {
+    start_call();
+    connection_ = open_connection(address_, *until_);
     try {
-        connect();
-        script(session_settings(address_), "open");
+        meet_the_server();
     } catch (...) {
         PQfinish(connection_);
         throw;
     }
+}
+
+/// Which server it is, and whether it is ours alone: a pooler between us gives us another session for every
+/// transaction, and a backend that is not the one it introduced.
+void Database::meet_the_server() {
+    Rows rows = script(
+        "select pg_backend_pid(), case when pg_is_in_recovery() then '' else (select "
+        "system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) "
+        "from pg_control_system()) end",
+        "open");
+    rows.next();
+    is_pooled_ = rows.string(0) != std::to_string(PQbackendPID(connection_));
+    generation_ = rows.string(1);
+    if (!is_pooled_) script(session_settings(address_, false), "open");
+    end_call();
 }
 
 Database::Database(PGconn* borrowed, std::string schema, Duration deadline)
@@ -74,35 +44,17 @@ Database::~Database() {
     if (!is_borrowed_) PQfinish(connection_);
 }
 
-void Database::connect() {
-    Keywords words;
-    // What comes first is overridden by what the user says.
-    words.add("application_name", "waybill");
-    words.add("keepalives_idle", "5");
-    words.add("keepalives_interval", "2");
-    words.add("keepalives_count", "2");
-    words.add("tcp_user_timeout", "9000");
-    words.add("dbname", address_.conninfo.c_str());
-    words.add(nullptr, nullptr);
-    connection_ = PQconnectStartParams(words.names.data(), words.values.data(), 1);
-    const LocalTime until = later(system_clock().now(), address_.deadline);
-    const auto refuse = [&](const std::string& why) {
-        throw StoreError{Reaction::back_off, "postgres store: connect: " + why};
-    };
-    if (connection_ == nullptr) refuse("out of memory");
-    for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK;
-         next = PQconnectPoll(connection_)) {
-        if (PQstatus(connection_) == CONNECTION_BAD || next == PGRES_POLLING_FAILED) {
-            std::string why = PQerrorMessage(connection_);
-            while (why.ends_with('\n')) why.pop_back();
-            refuse(why);
-        }
-        wait(next == PGRES_POLLING_WRITING, until, "connect", Effect::none);
-    }
-    PQsetnonblocking(connection_, 1);
-    // Notices are for people at a terminal.
-    PQsetNoticeReceiver(
-        connection_, [](void*, const PGresult*) {}, nullptr);
+void Database::start_call(std::optional<Duration> deadline) {
+    until_ = later(system_clock().now(), deadline.value_or(address_.deadline));
+}
+
+void Database::continue_call(LocalTime until) {
+    until_ = until;
+}
+
+std::string Database::begin_text() const {
+    if (!is_pooled_) return "begin";
+    return "begin isolation level read committed;" + session_settings(address_, true);
 }
 
 bool Database::is_usable() {
@@ -148,11 +100,23 @@ void Database::prepare(const sql::Query& query, Effect effect) {
 }
 
 PGresult* Database::run(const sql::Query& query, Effect effect, const Parameters& parameters) {
+    if (is_pooled_ && !in_transaction()) {
+        // Settings count for this transaction only; of the next one we get another session.
+        Transaction transaction{*this};
+        std::unique_ptr<PGresult, decltype(&PQclear)> result{send(query, Effect::none, parameters),
+                                                             &PQclear};
+        script("commit", query.name, effect);
+        return result.release();
+    }
+    return send(query, effect, parameters);
+}
+
+PGresult* Database::send(const sql::Query& query, Effect effect, const Parameters& parameters) {
     const std::vector<int> formats(parameters.values.size(), 1);
     const auto count = static_cast<int>(parameters.values.size());
     int sent = 0;
-    if (is_borrowed_) {
-        // Not ours: nothing is left behind on it.
+    if (is_borrowed_ || is_pooled_) {
+        // Not ours alone: nothing is left behind on it.
         sent = PQsendQueryParams(connection_, text_of(query).c_str(), count, nullptr,
                                  parameters.values.data(), parameters.lengths.data(),
                                  formats.data(), 1);
@@ -174,7 +138,7 @@ Rows Database::script(const std::string& text, std::string_view doing, Effect ef
 }
 
 PGresult* Database::answer(std::string_view doing, Effect effect) {
-    const LocalTime until = later(system_clock().now(), address_.deadline);
+    const LocalTime until = until_.value_or(later(system_clock().now(), address_.deadline));
     for (int left = PQflush(connection_); left != 0; left = PQflush(connection_)) {
         if (left < 0) lost(doing, effect, PQerrorMessage(connection_));
         // Whoever does not read while the other side writes may wait for ever.
@@ -208,7 +172,9 @@ PGresult* Database::answer(std::string_view doing, Effect effect) {
     }
     const char* const message = PQresultErrorField(found.get(), PG_DIAG_MESSAGE_PRIMARY);
     const ServerError error = error_of(state, message == nullptr ? "" : message, doing);
-    if (error.reaction() == Reaction::reconnect && !is_borrowed_) {
+    // A server that only reads may be a standby by now: the next connection may lead to the primary.
+    const bool is_over = error.reaction() == Reaction::reconnect || error.is_read_only();
+    if (is_over && !is_borrowed_) {
         PQfinish(connection_);
         connection_ = nullptr;
     }
@@ -216,20 +182,8 @@ PGresult* Database::answer(std::string_view doing, Effect effect) {
 }
 
 void Database::wait(bool to_write, LocalTime until, std::string_view doing, Effect effect) {
-    for (;;) {
-        int patience_ms = -1;
-        if (until != local_never) {
-            const Duration left = until - system_clock().now();
-            if (left <= Duration{}) {
-                lost(doing, effect, "no answer within " + detail::readable(address_.deadline));
-            }
-            const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-            patience_ms = static_cast<int>(std::min<std::int64_t>(ms, 60'000));
-        }
-        pollfd socket{PQsocket(connection_),
-                      static_cast<short>(to_write ? POLLIN | POLLOUT : POLLIN), 0};
-        if (::poll(&socket, 1, patience_ms) > 0) return;
-    }
+    if (wait_for_socket(PQsocket(connection_), to_write, until)) return;
+    lost(doing, effect, "no answer within " + detail::readable(address_.deadline));
 }
 
 void Database::lost(std::string_view doing, Effect effect, const std::string& why) {

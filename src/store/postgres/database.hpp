@@ -4,12 +4,14 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <libpq-fe.h>
 
+#include "address.hpp"
 #include "sql.hpp"
 #include "waybill/time.hpp"
 #include "waybill/uuid.hpp"
@@ -59,23 +61,6 @@ enum class Effect : std::uint8_t {
     commits,  ///< it may have been applied
 };
 
-/// What a connection of ours is for.
-enum class Role : std::uint8_t {
-    hot,      ///< its few statements always go by their indexes
-    people,   ///< planned as usual
-    handler,  ///< is given to inline handlers, whose statements are their own affair
-};
-
-/// How to reach a server, and how long to wait for it.
-struct Address {
-    /// As PQconnectdb takes it: a URL or `key=value` words.
-    std::string conninfo{};
-    std::string schema = "waybill";
-    /// For a connection, and for each answer.
-    Duration deadline = std::chrono::seconds{5};
-    Role role = Role::hot;
-};
-
 /// One connection with its prepared statements: ours, or one that a caller lends us.
 ///
 /// Thread safety: none; whoever owns it serialises its use.
@@ -95,6 +80,16 @@ public:
     const std::string& schema() const { return address_.schema; }
     /// False: closed by the server or by ourselves. Asks the socket, not the server.
     bool is_usable();
+    /// The statements until end_call() share one deadline; outside a call each has its own.
+    void start_call(std::optional<Duration> deadline = {});
+    /// The same for a call that began before it had a connection.
+    void continue_call(LocalTime until);
+    void end_call() { until_.reset(); }
+    /// Through a pooler: nothing is prepared, and settings are made for each transaction.
+    bool is_pooled() const { return is_pooled_; }
+    /// Of the server it leads to, as waybill.generation(); empty for a standby.
+    const std::string& generation() const { return generation_; }
+    std::string begin_text() const;
     bool in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
 
     template <class... Values>
@@ -115,16 +110,20 @@ public:
 
 private:
     PGresult* run(const sql::Query& query, Effect effect, const Parameters& parameters);
+    PGresult* send(const sql::Query& query, Effect effect, const Parameters& parameters);
     void prepare(const sql::Query& query, Effect effect);
     /// Sends what is to be sent and waits for the answer.
     PGresult* answer(std::string_view doing, Effect effect);
     void wait(bool to_write, LocalTime until, std::string_view doing, Effect effect);
     [[noreturn]] void lost(std::string_view doing, Effect effect, const std::string& why);
-    void connect();
+    void meet_the_server();
 
     Address address_;
     PGconn* connection_ = nullptr;
     bool is_borrowed_ = false;
+    bool is_pooled_ = false;
+    std::string generation_{};
+    std::optional<LocalTime> until_{};
     std::array<bool, sql::query_count> is_prepared_{};
 };
 
@@ -134,7 +133,7 @@ std::string in_schema(std::string_view text, const std::string& schema);
 /// Rolled back unless committed.
 class Transaction {
 public:
-    explicit Transaction(Database& db) : db_(db) { db_.script("begin", "begin"); }
+    explicit Transaction(Database& db) : db_(db) { db_.script(db_.begin_text(), "begin"); }
     ~Transaction();
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;

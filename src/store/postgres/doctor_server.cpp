@@ -201,9 +201,8 @@ void look_at_the_way(const Facts& facts, const DoctorOptions& options, Findings&
         findings.push_back(
             {warning, "transaction-pooler",
              "a pooler in transaction mode is between this host and the database",
-             "no wake-ups (LISTEN does not work through it), settings of a session reach "
-             "strangers, and prepared statements need PgBouncer 1.21 with "
-             "max_prepared_statements",
+             "it works, and slower: no wake-ups (LISTEN does not work through it), nothing is "
+             "prepared, and each statement takes three round trips",
              "# pgbouncer.ini: a pool of its own for waybill\n"
              "waybill = host=… dbname=" +
                  facts.database +

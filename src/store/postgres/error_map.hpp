@@ -21,6 +21,7 @@ public:
     ServerError(Reaction reaction, const std::string& what, std::string_view sqlstate)
         : StoreError(reaction, what), sqlstate_(sqlstate) {}
     /// Two transactions met, and ours was chosen to begin again.
+    bool is_read_only() const { return sqlstate_ == "25006"; }
     bool is_collision() const { return sqlstate_ == "40001" || sqlstate_ == "40P01"; }
 
 private:

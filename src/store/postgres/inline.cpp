@@ -52,6 +52,27 @@ bool record(Database& db, const InlineRequest& request, const OpenRow& row) {
                .count() == 1;
 }
 
+/// The handler's time is its own affair. A connection that broke under its hands is the store's trouble and
+/// not its failure, whatever it made of it.
+Outcome in_its_own_time(Database& db, const std::function<Outcome(void* native)>& body) {
+    const auto check = [&] {
+        if (PQstatus(db.handle()) == CONNECTION_OK) return;
+        throw StoreError{Reaction::reconnect,
+                         "postgres store: the connection was lost while an inline handler ran; "
+                         "nothing of it was applied"};
+    };
+    try {
+        Outcome outcome = body(db.handle());
+        db.start_call();
+        check();
+        return outcome;
+    } catch (...) {
+        db.start_call();
+        check();
+        throw;
+    }
+}
+
 }  // namespace
 
 InlineResult run_inline(Database& db, const InlineRequest& request,
@@ -60,7 +81,7 @@ InlineResult run_inline(Database& db, const InlineRequest& request,
         return {before.record, Done{}};
     }
     Transaction transaction{db};
-    Outcome outcome = body(db.handle());
+    Outcome outcome = in_its_own_time(db, body);
     const PGTransactionStatusType status = PQtransactionStatus(db.handle());
     if (status == PQTRANS_IDLE) {
         throw StoreError{Reaction::bad_data,

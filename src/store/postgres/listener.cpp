@@ -1,11 +1,13 @@
 #include "listener.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/runtime/system_random.hpp"
 #include "waybill/store.hpp"
 #include "waybill/system.hpp"
 
@@ -13,10 +15,14 @@ namespace waybill::postgres {
 namespace {
 
 constexpr Duration kNotifyPause = std::chrono::milliseconds{5};
-/// While the server cannot be reached.
+/// While the server cannot be reached: up to this long, so that not all come back at once.
 constexpr int kRetryMs = 1'000;
-/// Between two looks at a connection that says nothing: one that is half open ends by its keep-alives.
+/// A connection that says nothing is asked whether it is there: one that is half open is noticed within this
+/// and the deadline of the answer.
 constexpr int kQuietMs = 5'000;
+constexpr Duration kProbe = std::chrono::seconds{4};
+constexpr const char* kPooled =
+    "the connection goes through a pooler, which passes none on; instances look now and then";
 
 void poke(int handle) {
     const std::uint64_t one = 1;
@@ -82,12 +88,15 @@ void Listener::run() {
     do {
         try {
             Database db{address_};
-            db.script("listen \"" + address_.schema + "\"", "listen", Effect::none);
+            // A pooler keeps no session for whoever listens; it passes on what we tell.
+            if (!db.is_pooled()) {
+                db.script("listen \"" + address_.schema + "\"", "listen", Effect::none);
+            }
             {
                 const std::lock_guard lock{mutex_};
-                trouble_.clear();
+                trouble_ = db.is_pooled() ? kPooled : "";
             }
-            backend_ = PQbackendPID(db.handle());
+            backend_ = db.is_pooled() ? 0 : PQbackendPID(db.handle());
             if (!std::exchange(is_first, false)) wake();
             serve(db);
         } catch (const StoreError& error) {
@@ -96,7 +105,7 @@ void Listener::run() {
                 const std::lock_guard lock{mutex_};
                 trouble_ = error.what();
             }
-            rest(-1, kRetryMs);
+            rest(-1, kRetryMs / 2 + static_cast<int>(thread_random().next() % (kRetryMs / 2)));
         }
     } while (!is_stopping_);
 }
@@ -120,7 +129,7 @@ void Listener::serve(Database& db) {
         }
         hear(db);
         if (is_stopping_) continue;
-        rest(PQsocket(db.handle()), patience_ms);
+        if (!rest(PQsocket(db.handle()), patience_ms) && patience_ms == kQuietMs) probe(db);
     }
 }
 
@@ -138,11 +147,18 @@ void Listener::hear(Database& db) {
     if (is_news) wake();
 }
 
-void Listener::rest(int socket, int patience_ms) {
+void Listener::probe(Database& db) {
+    db.start_call(std::min(kProbe, address_.deadline));
+    db.script(";", "probe");
+    db.end_call();
+}
+
+bool Listener::rest(int socket, int patience_ms) {
     pollfd both[2] = {{poke_, POLLIN, 0}, {socket, POLLIN, 0}};
-    ::poll(both, socket < 0 ? 1 : 2, patience_ms);
+    const bool is_news = ::poll(both, socket < 0 ? 1 : 2, patience_ms) != 0;
     std::uint64_t pokes = 0;
     [[maybe_unused]] const auto read = ::read(poke_, &pokes, sizeof pokes);
+    return is_news;
 }
 
 }  // namespace waybill::postgres

@@ -45,7 +45,10 @@ private:
     /// Until the connection is lost, or the end.
     void serve(Database& db);
     void hear(Database& db);
-    void rest(int socket, int patience_ms);
+    /// Whether the connection is still there.
+    void probe(Database& db);
+    /// False: nothing came.
+    bool rest(int socket, int patience_ms);
 
     const Address address_;
     const bool is_wanted_;

@@ -169,10 +169,11 @@ void migrate(Database& db, std::uint32_t version) {
         throw ConfigError{{"migrate: there is no version " + std::to_string(version) +
                            "; this program knows 1 … " + std::to_string(newest_migration())}};
     }
+    // Not within the deadline of a question: an index may take its time, and so may who is faster.
+    db.start_call(forever);
     // Who finds nothing to do needs no right to create anything.
     if (is_current(applied(db), version)) return;
     Transaction transaction{db};
-    // Not within the deadline of a question: an index may take its time.
     db.script("set local statement_timeout = 0; set local lock_timeout = 0", "migrate");
     db.write(sql::migration_lock);
     // One that was made for us needs no right to make others.

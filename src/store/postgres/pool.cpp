@@ -2,10 +2,13 @@
 
 #include "core/wording.hpp"
 #include "waybill/store.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::postgres {
 
 std::unique_ptr<Database> Pool::acquire() {
+    // One deadline for the whole call: a heartbeat that took longer would come too late.
+    const LocalTime until = later(system_clock().now(), address_.deadline);
     {
         std::unique_lock lock{mutex_};
         const auto has_room = [&] { return in_use_ < size_max_; };
@@ -19,11 +22,15 @@ std::unique_ptr<Database> Pool::acquire() {
             std::unique_ptr<Database> db = std::move(idle_.back());
             idle_.pop_back();
             // One that the server has closed since is no failure: nothing was sent yet.
-            if (db->is_usable()) return db;
+            if (!db->is_usable()) continue;
+            db->continue_call(until);
+            return db;
         }
     }
     try {
         auto db = std::make_unique<Database>(address_);
+        on_open_(*db);
+        db->continue_call(until);
         ++opened_;
         return db;
     } catch (...) {
@@ -36,6 +43,7 @@ void Pool::release(std::unique_ptr<Database> db) {
     {
         const std::lock_guard lock{mutex_};
         --in_use_;
+        if (db != nullptr) db->end_call();
         if (db != nullptr && db->is_usable()) idle_.push_back(std::move(db));
     }
     freed_.notify_one();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -17,8 +18,9 @@ namespace waybill::postgres {
 /// Errors:        StoreError: `back_off` while the server cannot be reached, and what the work threw.
 class Pool {
 public:
-    Pool(Address address, std::size_t size_max)
-        : address_(std::move(address)), size_max_(size_max) {}
+    /// `opened`: hears of every connection before it is used.
+    Pool(Address address, std::size_t size_max, std::function<void(Database&)> opened)
+        : address_(std::move(address)), size_max_(size_max), on_open_(std::move(opened)) {}
 
     template <class Work>
     auto use(Work work) {
@@ -62,6 +64,7 @@ private:
 
     const Address address_;
     const std::size_t size_max_;
+    const std::function<void(Database&)> on_open_;
     std::atomic<std::uint64_t> opened_ = 0;
     std::mutex mutex_{};  ///< guards the two below
     std::vector<std::unique_ptr<Database>> idle_{};

@@ -14,23 +14,18 @@
 namespace waybill::postgres {
 namespace {
 
-Address address(const std::string& conninfo, const Options& options, Role role, Duration deadline) {
-    return {.conninfo = conninfo, .schema = options.schema, .deadline = deadline, .role = role};
-}
-
 class PostgresConnection final : public PostgresStore {
 public:
     PostgresConnection(const std::string& conninfo, const Options& options)
         : conninfo_(conninfo),
           options_(options),
-          appends_(address(conninfo, options, Role::hot, options.deadline),
-                   options.append_connections),
-          beats_(address(conninfo, options, Role::hot, options.beat_deadline), 1),
-          channel_(address(conninfo, options, Role::hot, options.deadline), 1),
-          people_(address(conninfo, options, Role::people, options.people_deadline), 1),
-          handlers_(address(conninfo, options, Role::handler, options.people_deadline),
-                    options.inline_connections),
-          listener_(address(conninfo, options, Role::people, options.deadline), options.wake_ups) {}
+          appends_(address(Role::hot, options.deadline), options.append_connections, opened()),
+          beats_(address(Role::hot, options.beat_deadline), 1, opened()),
+          channel_(address(Role::hot, options.deadline), 1, opened()),
+          people_(address(Role::people, options.people_deadline), 1, opened()),
+          handlers_(address(Role::handler, options.people_deadline), options.inline_connections,
+                    opened()),
+          listener_(address(Role::people, options.deadline), options.wake_ups) {}
     PostgresConnection(const PostgresConnection&) = delete;
     PostgresConnection& operator=(const PostgresConnection&) = delete;
 
@@ -156,6 +151,7 @@ public:
     }
     StoreHealth health() override {
         StoreHealth health = people_.use([&](Database& db) { return postgres::health(db); });
+        if (is_pooled_) health.text += "; through a pooler, so nothing is prepared";
         // Work goes on by looking now and then.
         if (const std::string trouble = listener_.trouble(); !trouble.empty()) {
             health.text += "; no wake-ups: " + trouble;
@@ -187,8 +183,7 @@ public:
     }
 
     std::unique_ptr<Hold> hold(const std::string& name) override {
-        return postgres::hold(address(conninfo_, options_, Role::people, options_.people_deadline),
-                              name);
+        return postgres::hold(address(Role::people, options_.people_deadline), name);
     }
 
     // PostgresStore
@@ -203,6 +198,20 @@ public:
     }
 
 private:
+    Address address(Role role, Duration deadline) const {
+        return {.conninfo = conninfo_,
+                .schema = options_.schema,
+                .deadline = deadline,
+                .role = role,
+                .last_host = last_host_};
+    }
+    /// What every new connection tells of its server.
+    std::function<void(Database&)> opened() {
+        return [this](Database& db) {
+            boxes_.belong_to(db.generation());
+            is_pooled_ = db.is_pooled();
+        };
+    }
     void wake_all() {
         listener_.wake();
         listener_.announce();
@@ -210,6 +219,9 @@ private:
 
     const std::string conninfo_;
     const Options options_;
+    const std::shared_ptr<std::atomic<std::size_t>> last_host_ =
+        std::make_shared<std::atomic<std::size_t>>(0);
+    std::atomic<bool> is_pooled_ = false;
     Boxes boxes_{};
     Pool appends_;
     /// Nothing may hold up a heartbeat.
