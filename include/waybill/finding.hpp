@@ -26,6 +26,7 @@ struct Finding {
     bool operator==(const Finding&) const = default;
 };
 
+/// The worst first.
 using Findings = std::vector<Finding>;
 
 }  // namespace waybill

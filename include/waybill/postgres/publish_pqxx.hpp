@@ -15,6 +15,7 @@ namespace waybill::postgres {
 
 namespace detail {
 
+/// Sends a prepared statement.
 inline pqxx::result run(pqxx::transaction_base& tx, const Statement& statement) {
 #if defined(PQXX_VERSION_MAJOR) && PQXX_VERSION_MAJOR >= 7
     pqxx::params parameters;
@@ -58,6 +59,7 @@ auto with_our_errors(const Work& work) {
     }
 }
 
+/// One answer per row.
 inline std::vector<AppendResult> read_answers(const pqxx::result& rows) {
     std::vector<AppendResult> results;
     for (const auto& row : rows) {
@@ -85,6 +87,7 @@ inline std::vector<AppendResult> publish(pqxx::transaction_base& tx,
     });
 }
 
+/// One message.
 inline AppendResult publish(pqxx::transaction_base& tx, const Message& message,
                             const PublishOptions& options = {}) {
     return publish(tx, std::span{&message, 1}, options).front();

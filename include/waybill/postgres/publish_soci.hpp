@@ -14,6 +14,7 @@ namespace waybill::postgres {
 
 namespace detail {
 
+/// Throws StoreError(give_up) for a session of another database.
 inline pg_conn* connection_of(soci::session& session) {
     // SOCI hides what a dynamic_cast would need.
     if (session.get_backend_name() == "postgresql") {
@@ -32,6 +33,7 @@ inline std::vector<AppendResult> publish(soci::session& session, std::span<const
     return publish(detail::connection_of(session), messages, options);
 }
 
+/// One message.
 inline AppendResult publish(soci::session& session, const Message& message,
                             const PublishOptions& options = {}) {
     return publish(detail::connection_of(session), message, options);

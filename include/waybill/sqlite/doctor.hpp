@@ -28,6 +28,7 @@ struct Waiting {
     std::uint64_t waiting = 0;
 };
 
+/// What was found.
 struct Examined {
     /// The worst first.
     Findings findings{};

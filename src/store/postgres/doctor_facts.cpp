@@ -54,18 +54,18 @@ std::int32_t backend_of(Database& db) {
 }
 
 /// Who is behind a pooler is told a number that is no backend's. Whether it keeps us on one backend shows
-/// when somebody else has taken that one.
-Pooler pooler_between(Database& db, const std::string& conninfo, DoctorOptions options) {
-    const std::int32_t before = backend_of(db);
-    if (before == PQbackendPID(db.handle())) return Pooler::none;
+/// when somebody else has taken that one. On connections of their own, which may be left waiting.
+Pooler pooler_between(const std::string& conninfo, DoctorOptions options) {
     options.deadline = std::chrono::seconds{2};
+    Visit first{conninfo, options};
+    const std::int32_t before = backend_of(first.db);
+    if (before == PQbackendPID(first.db.handle())) return Pooler::none;
     try {
         Visit other{conninfo, options};
+        const Transaction taken{other.db};
+        backend_of(other.db);
         try {
-            const Transaction taken{other.db};
-            backend_of(other.db);
-            Visit again{conninfo, options};
-            return backend_of(db) == before ? Pooler::session : Pooler::transaction;
+            return backend_of(first.db) == before ? Pooler::session : Pooler::transaction;
         } catch (const StoreError&) {
             return Pooler::transaction;  // it has one backend for all of us
         }
@@ -203,10 +203,10 @@ void look(const char* at, Facts& facts, Question question) {
 
 Facts collect(const std::string& conninfo, const DoctorOptions& options) {
     Facts facts;
+    look("pooler", facts, [&] { facts.pooler = pooler_between(conninfo, options); });
     Visit visit{conninfo, options};
     Database& db = visit.db;
     const std::string& schema = options.schema;
-    look("pooler", facts, [&] { facts.pooler = pooler_between(db, conninfo, options); });
     look("server", facts, [&] { ask_server(db, facts); });
     look("transactions", facts, [&] { ask_holders(db, options, facts); });
     look("clock", facts, [&] { ask_clock(db, sql::doctor_clock, facts); });
