@@ -39,7 +39,7 @@ def _what(code):
 def _unnamed(tree, path):
     """(namespace, name, what, line) of what stands in the file's unnamed namespaces."""
     outer, inside = "", False
-    lines = tree.code_lines(path)
+    lines = [re.sub(r"^\[\[\w+\]\] ", "", line) for line in tree.code_lines(path)]
     for number, code in enumerate(lines, 1):
         if found := re.match(r"namespace ([\w:]+) {", code):
             outer = found[1]

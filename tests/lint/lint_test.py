@@ -55,7 +55,7 @@ class Lint(unittest.TestCase):
         self.write("src/core/CMakeLists.txt", "waybill_room(core\n    SOURCES\n        a.cpp\n"
                    "        b.cpp)\nwaybill_room(other\n    SOURCES\n        c.cpp)\n")
         unnamed = "namespace waybill {{\nnamespace {{\n\n{}\n}}  // namespace\n}}  // namespace waybill\n"
-        shared = "using Kind = Command::Kind;\nint f(int a);\n"
+        shared = "using Kind = Command::Kind;\nint f(int a);\n[[noreturn]] void stop(int a);\n"
         self.write("src/core/a.cpp", unnamed.format(shared + "constexpr int kMax = 1;\n"))
         self.write("src/core/c.cpp", unnamed.format(shared + "constexpr int kMax = 1;\n"))
         self.write("src/core/b.cpp", unnamed.format(
@@ -63,9 +63,11 @@ class Lint(unittest.TestCase):
         self.expect("together")
 
         self.write("src/core/b.cpp", unnamed.format(
-            "using Kind = Read::Kind;\nint f(int b);\nconst int kMax{2};\n"))
+            "using Kind = Read::Kind;\nint f(int b);\nconst int kMax{2};\n"
+            "[[noreturn]] void stop(int b);\n"))
         self.expect("together", "src/core/b.cpp:4: Kind is in src/core/a.cpp too",
-                    "src/core/b.cpp:5: f is in", "src/core/b.cpp:6: kMax is in")
+                    "src/core/b.cpp:5: f is in", "src/core/b.cpp:6: kMax is in",
+                    "src/core/b.cpp:7: stop is in")
 
     def test_format(self):
         self.write("src/core/a.cpp", "int   f( );\n")

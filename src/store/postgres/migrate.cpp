@@ -43,7 +43,7 @@ bool is_breaking(const sql::Migration& migration) {
     return migration.text.starts_with("-- breaking");
 }
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_schema(const std::string& why) {
     throw StoreError{Reaction::give_up, "postgres store: " + why};
 }
 
@@ -71,14 +71,15 @@ std::vector<std::string> changed(const std::map<int, Applied>& known) {
 
 bool is_current(const std::map<int, Applied>& known, std::uint32_t version) {
     if (const auto later = breaking(known); !later.empty()) {
-        refuse("the schema was changed by a later version (migration " + later.front() +
-               ", breaking), and this one knows " + std::to_string(newest_migration()) +
-               "; run the later version");
+        refuse_schema("the schema was changed by a later version (migration " + later.front() +
+                      ", breaking), and this one knows " + std::to_string(newest_migration()) +
+                      "; run the later version");
     }
     if (const auto others = changed(known); !others.empty()) {
-        refuse("migration " + others.front() +
-               " was applied with another text than this version has; the schema was made by a "
-               "different build: use that one, or another schema");
+        refuse_schema(
+            "migration " + others.front() +
+            " was applied with another text than this version has; the schema was made by a "
+            "different build: use that one, or another schema");
     }
     return std::ranges::all_of(sql::migrations, [&](const sql::Migration& migration) {
         return known.contains(migration.number) ||
@@ -92,9 +93,9 @@ void must_be_alone(Database& db, const sql::Migration& migration) {
     std::string names;
     while (rows.next()) names += (names.empty() ? "" : ", ") + rows.string(0);
     if (names.empty()) return;
-    refuse("migration " + described(migration) +
-           " is breaking, and instances of an earlier version run: " + names +
-           "; stop them first, or let them be replaced");
+    refuse_schema("migration " + described(migration) +
+                  " is breaking, and instances of an earlier version run: " + names +
+                  "; stop them first, or let them be replaced");
 }
 
 void apply_missing(Database& db, const std::map<int, Applied>& known, std::uint32_t version) {

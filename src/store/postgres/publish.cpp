@@ -16,7 +16,7 @@ using BinaryColumns = PublishColumns<Texts, Blobs, Uuids, Longs>;
 constexpr const char* kSavepoint = "savepoint waybill_publish";
 constexpr const char* kRelease = "release waybill_publish";
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_to_publish(const std::string& why) {
     throw StoreError{Reaction::give_up, "publish: " + why};
 }
 
@@ -33,17 +33,18 @@ Rows take_answer(PGconn* connection) {
     // The caller may have left the null behind its own last result.
     if (result == nullptr) result = PQgetResult(connection);
     if (result == nullptr)
-        refuse("its turn has not come: take the results of what was sent before");
+        refuse_to_publish("its turn has not come: take the results of what was sent before");
     Rows rows{result};
     const ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_PIPELINE_SYNC) {
-        refuse("its turn has not come: take the result of PQpipelineSync first");
+        refuse_to_publish("its turn has not come: take the result of PQpipelineSync first");
     }
     // After each result comes a null.
     if (PQstatus(connection) == CONNECTION_OK) PQclear(PQgetResult(connection));
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return rows;
     if (status == PGRES_PIPELINE_ABORTED) {
-        refuse("a statement before it in the pipeline has failed, so nothing was published");
+        refuse_to_publish(
+            "a statement before it in the pipeline has failed, so nothing was published");
     }
     const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     if (state == nullptr) connection_lost(connection);
@@ -107,7 +108,7 @@ struct Publisher::Parts {
     /// True: inside a transaction.
     bool check_idle_connection() const {
         if (PQpipelineStatus(connection) != PQ_PIPELINE_OFF) {
-            refuse("the connection is in pipeline mode; use send() and receive() there");
+            refuse_to_publish("the connection is in pipeline mode; use send() and receive() there");
         }
         switch (PQtransactionStatus(connection)) {
             case PQTRANS_INTRANS: return true;
@@ -115,8 +116,9 @@ struct Publisher::Parts {
                 if (!options.outside_transaction) detail::refuse_outside_transaction();
                 return false;
             case PQTRANS_INERROR:
-                refuse("a statement of this transaction has failed, so it can only be rolled back");
-            default: refuse("the connection is closed, or another statement runs on it");
+                refuse_to_publish(
+                    "a statement of this transaction has failed, so it can only be rolled back");
+            default: refuse_to_publish("the connection is closed, or another statement runs on it");
         }
     }
 
@@ -204,7 +206,7 @@ AppendResult Publisher::publish(const Message& message) {
 
 void Publisher::send(std::span<const Message> messages) {
     if (PQpipelineStatus(parts_->connection) != PQ_PIPELINE_ON) {
-        refuse(
+        refuse_to_publish(
             "the connection is not in pipeline mode, or its pipeline has failed; use publish(), "
             "or PQenterPipelineMode()");
     }
@@ -213,7 +215,7 @@ void Publisher::send(std::span<const Message> messages) {
 }
 
 std::vector<AppendResult> Publisher::receive() {
-    if (parts_->sent.empty()) refuse("nothing was sent that is not yet received");
+    if (parts_->sent.empty()) refuse_to_publish("nothing was sent that is not yet received");
     // Without it the server may keep its answers to itself.
     if (PQsendFlushRequest(parts_->connection) == 0) connection_lost(parts_->connection);
     return parts_->receive();
