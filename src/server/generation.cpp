@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/egress.hpp"
 #include "server/targets/command_target.hpp"
 #include "server/targets/url_target.hpp"
 #include "waybill/system.hpp"
@@ -50,19 +51,24 @@ Handler log_target(Log& log) {
     };
 }
 
-void add_target(Box box, const TargetConfig& config, const std::vector<std::string>& hidden,
+using Rules = std::shared_ptr<const http_out::Egress>;
+
+void add_target(Box box, const TargetConfig& config, const Config& all, const Rules& rules,
                 http_out::HttpOut& out, Log& log) {
     const std::string& type = config.target.matcher.type;
     const std::string& key = config.target.key;
     if (!config.url.empty()) {
         box.to(type, key,
-               std::make_shared<UrlTarget>(UrlTargetOptions{.url = config.url,
-                                                            .secret = config.secret,
-                                                            .timeout = config.options.timeout},
-                                           out, system_clock()),
+               std::make_shared<UrlTarget>(
+                   UrlTargetOptions{.url = config.url,
+                                    .secret = config.secret,
+                                    .timeout = config.options.timeout,
+                                    .egress = rules,
+                                    .response_bytes_max = all.egress.response_max},
+                   out, system_clock()),
                on_of(config));
     } else if (!config.command.empty()) {
-        box.on(type, key, command_target(config.command, hidden), on_of(config));
+        box.on(type, key, command_target(config.command, all.secret_variables), on_of(config));
     } else {
         box.on(type, key, log_target(log), on_of(config));
     }
@@ -104,11 +110,12 @@ Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpO
     : engine_log(log), counts(metrics, config), app(settings_of(config, store)), log_(log) {
     app.observe(engine_log);
     app.observe(counts);
+    const auto rules = std::make_shared<const http_out::Egress>(egress_of(config));
     for (const BoxConfig& box : config.boxes) {
         const Box described = app.box(box.name, box.options);
         for (const TargetConfig& target : config.targets) {
             if (target.target.box == box.name) {
-                add_target(described, target, config.secret_variables, out, log);
+                add_target(described, target, config, rules, out, log);
             }
         }
     }

@@ -111,6 +111,13 @@ timeout = "20s"
 concurrency = 16
 rate    = "100/s"
 legacy_keys = ["billing-v1"]
+
+[egress]
+allow_private = true
+allow         = ["169.254.1.0/24", "fd00::/8"]
+https_only    = false
+ports         = [443, 9000]
+response_max  = "1KiB"
 )";
 
 TEST(Config, EveryKeyIsRead) {
@@ -124,6 +131,11 @@ TEST(Config, EveryKeyIsRead) {
     EXPECT_EQ(config.engine.lease, seconds{10});
     EXPECT_EQ(config.engine.window, 32U << 20);
     EXPECT_EQ(config.engine.shutdown_timeout, seconds{5});
+    EXPECT_TRUE(config.egress.rules.allow_private);
+    EXPECT_EQ(config.egress.rules.allow, (std::vector{parse_network("169.254.1.0/24").value(),
+                                                      parse_network("fd00::/8").value()}));
+    EXPECT_EQ(config.egress.rules.ports, (std::vector<std::uint16_t>{443, 9000}));
+    EXPECT_EQ(config.egress.response_max, 1U << 10);
     EXPECT_EQ(config.server.host, "::1");
     EXPECT_EQ(config.server.port, 9090);
     EXPECT_EQ(config.server.body_max, 2U << 20);
@@ -304,7 +316,19 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"[[targets]]\nkey = 'a'\nlog = true\nbox = 'x'", "targets[0].box: \"x\" is not a box"},
         {"[[subscriptions]]\ntype = '*'",
          "waybill.toml:1: subscriptions: this version does not know it yet"},
-        {"[egress]\nallow_private = true", "egress: this version does not know it yet"},
+        {"[egress]\nallow = ['10.0.0.1/8']", "egress.allow: \"10.0.0.1/8\" is not a network"},
+        {"[egress]\nports = [0]", "egress.ports: must be a list of ports"},
+        {"[egress]\nallow_privat = true", "did you mean \"allow_private\"?"},
+        {"[[targets]]\nkey = 'a'\nurl = 'http://127.0.0.1:9000/'",
+         "targets[0].url: \"http://127.0.0.1:9000/\" is loopback: not called unless [egress] "
+         "allows "
+         "it, such as allow = [\"127.0.0.1/32\"]"},
+        {"[egress]\nallow_private = true\n[[targets]]\nkey = 'a'\nurl = 'http://169.254.169.254/'",
+         "targets[0].url: \"http://169.254.169.254/\" is link-local"},
+        {"[egress]\nhttps_only = true\n[[targets]]\nkey = 'a'\nurl = 'http://a.example/'",
+         "targets[0].url: \"http://a.example/\" is not https"},
+        {"[egress]\nports = [443]\n[[targets]]\nkey = 'a'\nurl = 'http://a.example/'",
+         "targets[0].url: \"http://a.example/\" has a port that is not among egress.ports"},
         {"[telemetry]\nprometheus = 'yes'", "telemetry.prometheus: must be true or false"},
         {"[telemetry]\notlp = 'http://x'", "telemetry.otlp: this version does not know it yet"},
         {"[telemetry]\nprometeus = true",

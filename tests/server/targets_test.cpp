@@ -30,6 +30,7 @@ std::string push(const std::string& id, const std::string& body = R"({"ref":"mai
 server::Config with_target(server::TargetConfig target) {
     server::Config config;
     config.sources = {kGithub};
+    config.egress.rules.allow = {parse_network("127.0.0.1/32").value()};
     target.target.box = "inbox";
     target.target.key = "it";
     target.options.retry.backoff.schedule = {std::chrono::milliseconds{10}};
@@ -100,6 +101,25 @@ TEST(UrlTarget, IsTriedAgainAfterAFailureAndDeadAfterAGone) {
 
     EXPECT_TRUE(server.eventually("/v1/dead", "answered 410: gone for good"));
     EXPECT_EQ(receiver.requests().size(), 3U) << "and no redirect was followed";
+}
+
+TEST(UrlTarget, APlaceThatOnlyWeCanReachIsNotCalled) {
+    Receiver receiver{{{.status = 204}}};
+    for (const std::string host : {"127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"}) {
+        server::TargetConfig target;
+        target.url = receiver.url();
+        target.url.replace(7, 9, host);
+        target.options.retry.max_attempts = 1;
+        server::Config config = with_target(target);
+        config.egress = {};
+        ServerUnderTest server{config};
+
+        ASSERT_EQ(HttpClient{server.port()}.ask(push("d-1"))->status, 202);
+
+        EXPECT_TRUE(server.eventually("/v1/dead", "is loopback; what may be called is in [egress]"))
+            << host;
+    }
+    EXPECT_TRUE(receiver.requests().empty());
 }
 
 TEST(UrlTarget, NobodyThereIsAFailureThatCanBeRequeued) {

@@ -91,7 +91,7 @@ void read_all(Section& top, Config& config, Reading& reading) {
     check_door(server, config);
     top.later("subscriptions", "webhooks out");
     top.later("secrets", "secrets of tenants");
-    top.later("egress", "webhooks out");
+    read_egress(top.table("egress"), config.egress);
     read_telemetry(top.table("telemetry"), config.telemetry);
     read_targets(top, config, reading);
     top.finish();

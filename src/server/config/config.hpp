@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/config/secret.hpp"
+#include "transport/http_out/egress.hpp"
 #include "waybill/box.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/source.hpp"
@@ -76,6 +77,15 @@ struct TargetConfig {
     bool operator==(const TargetConfig&) const = default;
 };
 
+/// [egress]
+struct EgressConfig {
+    /// Without our own addresses.
+    http_out::Egress rules{};
+    std::uint64_t response_max = std::uint64_t{64} << 10;
+
+    bool operator==(const EgressConfig&) const = default;
+};
+
 /// [telemetry]
 struct TelemetryConfig {
     /// GET /metrics
@@ -93,6 +103,7 @@ struct Config {
     EngineConfig engine{};
     ServerConfig server{};
     TelemetryConfig telemetry{};
+    EgressConfig egress{};
     std::vector<Source> sources{};
     std::vector<BoxConfig> boxes{};
     std::vector<TargetConfig> targets{};

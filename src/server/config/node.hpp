@@ -27,4 +27,7 @@ struct Node {
 /// The tree of a TOML text; throws ConfigError with file and line.
 Node parse_toml(std::string_view text, const std::string& file);
 
+/// As TOML writes it.
+std::string in_quotes(std::string_view text);
+
 }  // namespace waybill::server

@@ -14,6 +14,10 @@ void read_store(Section& top, Config& config, const Reading& reading);
 void read_server(Section& section, ServerConfig& server);
 /// [sources.NAME]
 void read_sources(Section& top, Config& config);
+/// [egress]
+void read_egress(Section section, EgressConfig& egress);
+/// Why a URL may not be called, and what would allow it; empty: it may, or its host is a name.
+std::string problem_of_egress(const EgressConfig& egress, const std::string& url);
 /// [[targets]]
 void read_targets(Section& top, Config& config, Reading& reading);
 

@@ -34,23 +34,6 @@ std::string list_text(const Values& values, Text text) {
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string result = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f) {
-            result += "\\u00";
-            result += kDigits[byte >> 4];
-            result += kDigits[byte & 15U];
-            continue;
-        }
-        if (c == '"' || c == '\\') result += '\\';
-        result += c;
-    }
-    return result + "\"";
-}
-
 std::string Reading::place(std::uint32_t line, const std::string& path) const {
     std::string place = line > 0 ? file + ":" + std::to_string(line) + ": " : "";
     if (!path.empty()) place += path + ": ";
@@ -268,6 +251,20 @@ void Section::durations(const std::string& key, std::vector<Duration>& values) {
             problem(key, in_quotes(one) + " is not a duration such as \"30s\"");
         }
     }
+}
+
+void Section::ports(const std::string& key, std::vector<std::uint16_t>& values) {
+    const Node* const node = list(key);
+    if (node == nullptr) return;
+    const auto is_port = [](const Node& item) {
+        return item.kind == Node::Kind::integer && item.integer > 0 && item.integer < 65'536;
+    };
+    if (node->kind != Node::Kind::array || !std::ranges::all_of(node->items, is_port)) {
+        return problem(key, "must be a list of ports, [443, 8443]");
+    }
+    values.clear();
+    for (const Node& item : node->items) values.push_back(static_cast<std::uint16_t>(item.integer));
+    show(key, list_text(values, [](std::uint16_t port) { return std::to_string(port); }));
 }
 
 bool Section::look_up(const std::string& key, const std::string& reference, std::string& value) {

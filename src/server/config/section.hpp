@@ -65,6 +65,7 @@ public:
     void rate(const std::string& key, double& value);
     void texts(const std::string& key, std::vector<std::string>& values);
     void durations(const std::string& key, std::vector<Duration>& values);
+    void ports(const std::string& key, std::vector<std::uint16_t>& values);
     /// Looks it up.
     void secret(const std::string& key, std::string& value);
     /// False: not all of them are known.
@@ -131,8 +132,5 @@ private:
     std::string shown_;
     std::vector<std::string> known_{};
 };
-
-/// As TOML writes it.
-std::string in_quotes(std::string_view text);
 
 }  // namespace waybill::server

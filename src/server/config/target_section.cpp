@@ -22,7 +22,8 @@ void warn_if(Section& section, const std::string& key, const std::string& advice
     if (!advice.empty()) section.warn(key, advice);
 }
 
-void read_target(Section& section, TargetConfig& config, const std::vector<Source>& sources) {
+void read_target(Section& section, TargetConfig& config, const std::vector<Source>& sources,
+                 const EgressConfig& egress) {
     Target& target = config.target;
     target.box = "inbox";
     section.text("key", target.key);
@@ -61,6 +62,9 @@ void read_target(Section& section, TargetConfig& config, const std::vector<Sourc
     if (!config.url.empty()) {
         const std::string problem = http_out::problem_of_url(config.url);
         if (!problem.empty()) section.problem("url", in_quotes(masked_url(config.url)) + problem);
+        if (const std::string blocked = problem_of_egress(egress, config.url); !blocked.empty()) {
+            section.problem("url", in_quotes(masked_url(config.url)) + blocked);
+        }
     }
     for (const std::string& text : check(target, config.options)) section.problem({}, text);
 }
@@ -71,7 +75,7 @@ void read_targets(Section& top, Config& config, Reading& reading) {
     for (Section& section : top.tables("targets")) {
         reading.effective += "\n[[targets]]\n";
         TargetConfig target;
-        read_target(section, target, config.sources);
+        read_target(section, target, config.sources, config.egress);
         check_box(section, target.target.box, config);
         section.finish();
         config.targets.push_back(std::move(target));

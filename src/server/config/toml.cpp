@@ -64,4 +64,21 @@ Node parse_toml(std::string_view text, const std::string& file) {
     }
 }
 
+std::string in_quotes(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string result = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f) {
+            result += "\\u00";
+            result += kDigits[byte >> 4];
+            result += kDigits[byte & 15U];
+            continue;
+        }
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result + "\"";
+}
+
 }  // namespace waybill::server

@@ -96,6 +96,9 @@ HttpHeaders outgoing_headers(const DeliveryItem& item, const std::string& secret
 
 Outcome outcome_of(const http_out::Result& result) {
     if (result.status >= 200 && result.status < 300) return Done{};
+    if (result.verdict != http_out::Verdict::allowed) {
+        return Fail{.reason = "blocked: " + result.error + "; what may be called is in [egress]"};
+    }
     if (result.status == 0) return Fail{.reason = "no answer: " + result.error};
     const std::string answer = "answered " + std::to_string(result.status) +
                                (result.body.empty() ? "" : ": ") +

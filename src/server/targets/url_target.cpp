@@ -13,7 +13,9 @@ void UrlTarget::start(std::vector<Job> jobs) {
                                   .headers = outgoing_headers(item, options_.secret, clock_.wall()),
                                   .body = item.message->body,
                                   .owner = item.message,
-                                  .timeout = options_.timeout};
+                                  .timeout = options_.timeout,
+                                  .egress = options_.egress,
+                                  .response_bytes_max = options_.response_bytes_max};
         const std::uint64_t delivery = job.delivery.number;
         // std::function wants to copy what it holds; a completion cannot be.
         auto completion = std::make_shared<Completion>(std::move(job.completion));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "transport/http_out/egress.hpp"
 #include "waybill/http.hpp"
 #include "waybill/time.hpp"
 
@@ -25,6 +26,9 @@ struct Request {
     /// https: this key and no other, whoever signed it and whatever name is in its certificate. Empty:
     /// one that the system trusts, for the host of the URL.
     std::string key_pin{};
+    /// Every address is judged by it before a connection is made, and again before a request goes out on one.
+    /// Null: anywhere.
+    std::shared_ptr<const Egress> egress{};
     /// More of the answer's body is not read.
     std::uint64_t response_bytes_max = std::uint64_t{64} << 10;
 };
@@ -36,6 +40,8 @@ struct Result {
     HttpHeaders headers{};
     std::string body{};
     std::string error{};
+    /// Not `allowed`: where nothing was sent to, and why.
+    Verdict verdict = Verdict::allowed;
     /// It was ended by cancel() or by the end of HttpOut.
     bool cancelled = false;
 };

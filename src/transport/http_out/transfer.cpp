@@ -1,8 +1,12 @@
 #include "transport/http_out/transfer.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace waybill::http_out {
 namespace {
@@ -14,6 +18,28 @@ void init_once() {
 }
 
 constexpr std::size_t kHeaders = 100;
+
+struct Peer {
+    std::optional<IpAddress> address{};
+    std::uint16_t port = 0;
+};
+
+Peer peer_of(const sockaddr& name) {
+    if (name.sa_family == AF_INET) {
+        sockaddr_in v4{};
+        std::memcpy(&v4, &name, sizeof v4);
+        IpAddress address;
+        address.bytes[10] = address.bytes[11] = 0xff;
+        std::memcpy(address.bytes.data() + 12, &v4.sin_addr, 4);
+        return {address, ntohs(v4.sin_port)};
+    }
+    if (name.sa_family != AF_INET6) return {};
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &name, sizeof v6);
+    IpAddress address;
+    std::memcpy(address.bytes.data(), &v6.sin6_addr, 16);
+    return {address, ntohs(v6.sin6_port)};
+}
 
 }  // namespace
 
@@ -58,6 +84,35 @@ Transfer::Transfer(Request request, OnResult on_result, std::uint64_t number)
     ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
     ::curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
     ::curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
+    if (!request_.egress) return;
+    ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
+    ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
+    ::curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_connection);
+    ::curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
+}
+
+bool Transfer::may_go_to(const std::optional<IpAddress>& address, std::uint16_t port) {
+    // One of its addresses was refused: a name that means such a place is not tried at its others.
+    if (result_.verdict != Verdict::allowed) return false;
+    result_.verdict = address ? judge(*request_.egress, *address, port) : Verdict::bad_url;
+    if (result_.verdict == Verdict::allowed) return true;
+    result_.error =
+        (address ? to_string(*address) + " is " : "") + std::string{name_of(result_.verdict)};
+    return false;
+}
+
+/// What is judged here is what is connected to: no name is looked up again.
+curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) {
+    const Peer peer = peer_of(address->addr);
+    if (!static_cast<Transfer*>(self)->may_go_to(peer.address, peer.port)) return CURL_SOCKET_BAD;
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/// Also of a connection that was kept: what is allowed may have changed since it was made.
+int Transfer::on_connection(void* self, char* peer, char*, int peer_port, int) {
+    const bool may = static_cast<Transfer*>(self)->may_go_to(parse_ip(peer),
+                                                             static_cast<std::uint16_t>(peer_port));
+    return may ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
@@ -92,7 +147,7 @@ Result Transfer::finish(CURLcode code) {
     // A body that was cut at its limit is an answer all the same.
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && full_)) {
         result_.status = static_cast<unsigned>(status);
-    } else {
+    } else if (result_.verdict == Verdict::allowed) {
         result_.error = ::curl_easy_strerror(code);
     }
     return std::move(result_);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <curl/curl.h>
 
@@ -24,8 +25,12 @@ public:
     void answer(Result result) { on_result_(std::move(result)); }
 
 private:
+    static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+    static int on_connection(void* self, char* peer, char* own, int peer_port, int own_port);
     static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
     static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
+
+    bool may_go_to(const std::optional<IpAddress>& address, std::uint16_t port);
 
     Request request_;
     OnResult on_result_;
