@@ -186,8 +186,11 @@ private:
 class Load {
 public:
     /// `first`: the number of its first message; each lane has every lanes-th of them.
-    Load(Waybill& app, int lanes, std::chrono::microseconds pause = 1ms, int first = 0)
-        : next_(first), thread_([this, &app, lanes, pause](const std::stop_token& stop) {
+    Load(Waybill& app, int lanes, std::chrono::microseconds pause = 1ms, int first = 0,
+         std::string name = "")
+        : name_(std::move(name)),
+          next_(first),
+          thread_([this, &app, lanes, pause](const std::stop_token& stop) {
               for (; !stop.stop_requested(); ++next_) {
                   if (!publish(app, lanes, stop)) return;
                   pause_for(pause);  // The rate of the load.
@@ -207,8 +210,8 @@ private:
         const Message message{.box = "orders",
                               .type = "quick",
                               .body = std::to_string(n),
-                              .lane = "lane" + std::to_string(n % lanes),
-                              .dedup_key = "load " + std::to_string(n)};
+                              .lane = name_ + "lane" + std::to_string(n % lanes),
+                              .dedup_key = name_ + "load " + std::to_string(n)};
         while (!stop.stop_requested()) {
             try {
                 if (app.append(message).status != AppendResult::Status::unknown) return true;
@@ -219,6 +222,7 @@ private:
         return false;
     }
 
+    const std::string name_;
     std::atomic<int> next_;
     test::Background thread_;
 };

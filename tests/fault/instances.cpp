@@ -104,6 +104,13 @@ void Instances::thaw(const std::string& name) {
     ::kill(processes_.at(name), SIGCONT);
 }
 
+bool Instances::is_alive(const std::string& name) const {
+    siginfo_t info{};
+    // Left for whoever waits for it.
+    const auto process = static_cast<id_t>(processes_.at(name));
+    return ::waitid(P_PID, process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
 void Instances::ask_to_end(const std::string& name) {
     ::kill(processes_.at(name), SIGTERM);
 }

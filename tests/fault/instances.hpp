@@ -55,6 +55,7 @@ public:
     /// SIGSTOP; the same.
     void freeze(const std::string& name);
     void thaw(const std::string& name);
+    bool is_alive(const std::string& name) const;
     /// SIGTERM; does not wait.
     void ask_to_end(const std::string& name);
     /// Until it has ended: its exit code, -1 for a signal.

@@ -63,7 +63,24 @@ def problems(text, tests, left_out=(), ours=OURS, ids=None):
 def tests_of(ctest, build):
     answer = subprocess.run([ctest, "--show-only=json-v1"], cwd=build, check=True,
                             capture_output=True, text=True)
-    return [test["name"] for test in json.loads(answer.stdout)["tests"]]
+    tests = json.loads(answer.stdout)["tests"]
+    names = [test["name"] for test in tests]
+    for test in tests:
+        # One ctest test for all of a program: ask the program.
+        if test["name"].endswith(".ALL") and test.get("command"):
+            names += listed(subprocess.run([test["command"][0], "--gtest_list_tests"], check=True,
+                                           capture_output=True, text=True).stdout)
+    return names
+
+
+def listed(text):
+    """Of --gtest_list_tests: a suite, and its tests indented below it."""
+    suite = ""
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            suite = line.split("#")[0].strip()
+        elif suite.endswith("."):
+            yield suite + line.split("#")[0].strip()
 
 
 def main():

@@ -1,0 +1,206 @@
+#include <set>
+
+#include "fault/fixture.hpp"
+#include "waybill/postgres/publish.hpp"
+
+/// Scenarios of tests/scenarios that are about several processors, with processes.
+namespace waybill::fault {
+namespace {
+
+class Processes : public Fault {
+protected:
+    void start(int count, bool more = false) {
+        Instance like = instance("");
+        like.more = more;
+        std::vector<std::string> names;
+        for (int n = 0; n < count; ++n) names.push_back("number" + std::to_string(n));
+        if (!more) return start_together(names, like);
+        for (const std::string& name : names) {
+            like.name = name;
+            instances_.start(like);
+        }
+        ASSERT_TRUE(instances_.wait_for(event("scanned"), 32)) << heard_kinds();
+    }
+    static std::vector<Message> numbered(int count, int lane, const std::string& box = "orders") {
+        std::vector<Message> messages;
+        for (int n = 0; n < count; ++n) {
+            messages.push_back(order(lane, n));
+            messages.back().box = box;
+        }
+        return messages;
+    }
+    std::vector<std::int64_t> calls_of(const std::string& lane) {
+        std::vector<std::int64_t> numbers;
+        for (const auto& heard : instances_.heard()) {
+            if (heard.told.kind == Told::Kind::run && heard.told.lane == lane) {
+                numbers.push_back(heard.told.number);
+            }
+        }
+        return numbers;
+    }
+    std::map<std::string, int> calls_by_message() {
+        std::map<std::string, int> calls;
+        for (const auto& heard : instances_.heard()) {
+            if (heard.told.kind == Told::Kind::run) ++calls[heard.told.message];
+        }
+        return calls;
+    }
+    void append(std::vector<Message> messages) { app_->append(std::move(messages)); }
+    static Instances::Test in_lane(const std::string& lane) {
+        return [=](const Told& told) { return told.kind == Told::Kind::run && told.lane == lane; };
+    }
+
+    std::unique_ptr<Waybill> app_ = publisher(conninfo());
+};
+
+TEST_F(Processes, RaceOverAThousandMessagesAndEachIsHandledOnce) {
+    start(3);
+    for (int n = 0; n < 10; ++n) {
+        std::vector<Message> batch;
+        for (int i = 0; i < 100; ++i) batch.push_back(order(n * 100 + i, 0));
+        append(std::move(batch));
+    }
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    const auto calls = calls_by_message();
+    EXPECT_EQ(calls.size(), 1000U);
+    for (const auto& [message, times] : calls) EXPECT_EQ(times, 1) << message;
+}
+
+TEST_F(Processes, SeeWhatIsPublishedInATransactionWhenItCommitsAndNeverWhenItDoesNot) {
+    start(2);
+    Client business{conninfo()};
+    business.run("create table business (id int)");
+    const auto publish = [&](int number) {
+        business.run("begin; insert into business values (1)");
+        return postgres::publish(business.handle(), order(number, number)).id;
+    };
+    publish(1);
+    business.run("rollback");
+    const Uuid kept = publish(2);
+    // Meanwhile everybody looks, and finds what others have published since.
+    append({order(3, 3)});
+    ASSERT_TRUE(instances_.wait_for(in_lane("lane3"))) << heard_kinds();
+    EXPECT_TRUE(calls_of("lane2").empty());
+    business.run("commit");
+
+    ASSERT_TRUE(instances_.wait_for(in_lane("lane2"))) << heard_kinds();
+    ASSERT_TRUE(wait_done());
+    EXPECT_EQ(calls_by_message()[waybill::to_string(kept)], 1);
+    EXPECT_TRUE(calls_of("lane1").empty());
+    EXPECT_EQ(business.run("select count(*) from business"), "1");
+}
+
+TEST_F(Processes, KeepTheOrderOfEachLaneWhoeverRunsIt) {
+    start(3);
+    append(numbered(50, 99));
+    for (int n = 0; n < 20; ++n) {
+        std::vector<Message> shuffled;
+        for (int lane = 0; lane < 5; ++lane) shuffled.push_back(order((lane * 3 + n) % 5, n));
+        append(std::move(shuffled));
+    }
+    // A head that fails twice is not overtaken.
+    append({order(50, 0, "fail:2"), order(50, 1), order(50, 2)});
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_EQ(calls_of("lane99").size(), 50U);
+    for (int lane = 0; lane < 5; ++lane) {
+        const auto numbers = calls_of("lane" + std::to_string(lane));
+        EXPECT_EQ(numbers.size(), 20U);
+        EXPECT_TRUE(std::ranges::is_sorted(numbers));
+    }
+    EXPECT_THAT(calls_of("lane50"), testing::ElementsAre(0, 0, 0, 1, 2));
+    EXPECT_EQ(lane_problems(), "");
+}
+
+TEST_F(Processes, StartNothingBehindAHeadThatRunsAndRunOtherLanesBesideIt) {
+    instances_.close_gate();
+    start(2);
+    append({order(1, 0, "gate"), order(1, 1)});
+    ASSERT_TRUE(instances_.wait_for(in_lane("lane1"))) << heard_kinds();
+    // All heads at the same time, and ten thousand behind the first one cost them nothing.
+    for (int n = 0; n < 10; ++n) append(numbered(1000, 1));
+    for (int lane = 2; lane < 10; ++lane) append({order(lane, 0, "gate")});
+    for (int lane = 2; lane < 10; ++lane) {
+        ASSERT_TRUE(instances_.wait_for(in_lane("lane" + std::to_string(lane)))) << heard_kinds();
+    }
+    EXPECT_EQ(calls_of("lane1").size(), 1U);
+    instances_.open_gate();
+
+    ASSERT_TRUE(instances_.wait_for(in_lane("lane1"), 2)) << heard_kinds();
+}
+
+TEST_F(Processes, ThatEndInGoodOrderLeaveTheirWorkToOthersAtOnce) {
+    instances_.close_gate();
+    Instance first = instance("first");
+    first.slots = 1;
+    first.lease = 1min;
+    instances_.start(first);
+    ASSERT_TRUE(instances_.wait_for(event("scanned", "first"), 16));
+    append({order(0, 0, "gate")});
+    ASSERT_TRUE(instances_.wait_for(ran("first")));
+    std::vector<Message> waiting;
+    for (int lane = 1; lane < 50; ++lane) waiting.push_back(order(lane, 0));
+    append(waiting);
+
+    instances_.ask_to_end("first");
+    instances_.start(instance("second"));
+    // Its lease would last for a minute, and its one handler still runs: only that partition stays.
+    const auto free_of = [&](const Told& told) { return ran("second")(told); };
+    EXPECT_TRUE(instances_.wait_for(free_of, 20, 30s)) << heard_kinds();
+    instances_.open_gate();
+
+    EXPECT_EQ(instances_.wait_for_end("first"), 0);
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_EQ(instances_.count(event("failed")), 0U);
+    for (const auto& [message, times] : calls_by_message()) EXPECT_EQ(times, 1) << message;
+}
+
+TEST_F(Processes, KilledByAMessageEveryTimeLeaveItAsADeadLetterAndTheRestIsDone) {
+    Instance like = instance("");
+    like.lease = 1s;
+    like.beat = 100ms;
+    append({order(1, 0, "bomb"), order(2, 1), order(3, 2)});
+    const auto is_over = [&] { return store_->count({.state = Filter::State::open}) == 0; };
+    for (int life = 0; life < 12 && !is_over(); ++life) {
+        like.name = "life" + std::to_string(life);
+        instances_.start(like);
+        const auto has_ended = [&] { return is_over() || !instances_.is_alive(like.name); };
+        ASSERT_TRUE(look_until(has_ended, Instances::patience)) << heard_kinds();
+        if (!is_over()) instances_.kill(like.name);
+    }
+
+    EXPECT_EQ(count(Filter::State::dead), 1U);
+    EXPECT_EQ(count(Filter::State::done), 2U);
+    const auto letters = store_->dead_letters({}, {}, 10).items;
+    ASSERT_EQ(letters.size(), 1U);
+    EXPECT_THAT(letters[0].letter.reason, testing::HasSubstr("crash loop"));
+    EXPECT_EQ(instances_.count(event("failed")), 0U);
+}
+
+TEST_F(Processes, HaltALaneBehindItsDeadHeadUntilSomebodyRequeuesIt) {
+    start(2, true);
+    std::vector<Message> messages = numbered(3, 7, "halting");
+    messages[0].type = "fail:5";
+    const std::vector<Append> items = [&] {
+        std::vector<Append> all;
+        int number = 0;
+        for (Message& message : messages) {
+            message.id.bytes[15] = static_cast<std::uint8_t>(++number);
+            all.push_back({.message = std::make_shared<const Message>(message)});
+        }
+        return all;
+    }();
+    store_->append(items);
+    ASSERT_TRUE(instances_.wait_for(event("halted"))) << heard_kinds();
+    EXPECT_THAT(calls_of("lane7"), testing::ElementsAre(0, 0, 0, 0, 0));
+
+    const DeliveryRef head{messages[0].id, "work"};
+    store_->requeue({&head, 1});
+    // It fails as often again: the head is dead once more, and its successors have not run.
+    ASSERT_TRUE(instances_.wait_for(event("halted"), 2)) << heard_kinds();
+    EXPECT_EQ(calls_of("lane7").size(), 10U);
+}
+
+}  // namespace
+}  // namespace waybill::fault
