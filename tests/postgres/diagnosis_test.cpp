@@ -91,9 +91,9 @@ const Case kCases[] = {
     {"StandbysNobodyWaitsFor", [](Facts& f) { f.standbys = 2; }, Severity::note,
      "asynchronous-standbys", "2 standbys", "ANY 1 (*)"},
     {"TransactionPooler", [](Facts& f) { f.pooler = Pooler::transaction; }, Severity::warning,
-     "transaction-pooler", "transaction mode", "pool_mode=session"},
-    {"SessionPooler", [](Facts& f) { f.pooler = Pooler::session; }, Severity::note,
-     "session-pooler", "session mode", ""},
+     "transaction-pooler", "transaction mode", ":5432/app"},
+    {"SessionPooler", [](Facts& f) { f.pooler = Pooler::session; }, Severity::warning,
+     "session-pooler", "session mode", ":5432/app"},
     {"ClockAhead", [](Facts& f) { f.skew = 3s; }, Severity::warning, "clock-skew", "3 s ahead of",
      "timedatectl set-ntp true"},
     {"ClockBehind", [](Facts& f) { f.skew = -10min; }, Severity::problem, "clock-skew",
@@ -119,7 +119,7 @@ const Case kCases[] = {
          f.instances[0].listener = 0;
          f.instances[0].seen.last_beat = StoreTime{1min};
      },
-     Severity::warning, "lost-listen", "a has lost the connection", "listen %"},
+     Severity::warning, "lost-listen", "a has no connection", "listen %"},
     {"TwoVersions", [](Facts& f) { f.instances.push_back({.seen = {.name = "b"}, .knows = 4}); },
      Severity::note, "two-versions", "b", ""},
     {"DeadLetter", [](Facts& f) { f.health.dead = 1; }, Severity::note, "dead-letters",

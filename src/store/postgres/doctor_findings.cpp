@@ -133,7 +133,7 @@ void look_at_instances(const Facts& facts, Findings& findings) {
             {warning, "lost-listen",
              instance.seen.name +
                  (*instance.listener == 0
-                      ? " has lost the connection that wakes it"
+                      ? " has no connection that wakes it: it was lost, or a pooler is in between"
                       : " listens on backend " + std::to_string(*instance.listener) +
                             ", which is not there: it was ended, or a pooler is in between"),
              "it hears of new messages by looking, up to engine.poll (1 s) later; none is lost",

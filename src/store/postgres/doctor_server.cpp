@@ -197,20 +197,17 @@ void look_at_tables(const Facts& facts, const DoctorOptions& options, Findings& 
 }
 
 void look_at_the_way(const Facts& facts, const DoctorOptions& options, Findings& findings) {
-    if (facts.pooler == Pooler::transaction) {
+    if (facts.pooler != Pooler::none) {
+        const bool by_transaction = facts.pooler == Pooler::transaction;
         findings.push_back(
-            {warning, "transaction-pooler",
-             "a pooler in transaction mode is between this host and the database",
-             "it works, and slower: no wake-ups (LISTEN does not work through it), nothing is "
-             "prepared, and each statement takes three round trips",
-             "# pgbouncer.ini: a pool of its own for waybill\n"
-             "waybill = host=… dbname=" +
-                 facts.database +
-                 " pool_mode=session\n# or let the store lead to the database itself"});
-    } else if (facts.pooler == Pooler::session) {
-        findings.push_back({note, "session-pooler",
-                            "a pooler in session mode is between this host and the database",
-                            "all works; each server keeps up to 10 of its connections", ""});
+            {warning, by_transaction ? "transaction-pooler" : "session-pooler",
+             "a pooler in " + std::string{by_transaction ? "transaction" : "session"} +
+                 " mode is between this host and the database",
+             "work goes on with less: no wake-ups, so that messages of others start up to "
+             "engine.poll (1 s) later, nothing prepared, and three round trips instead of one",
+             "# waybill.toml: the database itself; each server needs up to 10 connections\n"
+             "store = \"postgresql://USER@HOST:5432/" +
+                 facts.database + "\""});
     }
     const Duration apart = facts.skew < Duration{} ? -facts.skew : facts.skew;
     if (apart > options.clock_skew + facts.skew_error) {
