@@ -157,12 +157,14 @@ function(waybill_bench name)
     set_property(GLOBAL APPEND PROPERTY WAYBILL_BENCHES ${name})
 endfunction()
 
-# waybill_example(<name> SOURCES file... [LINK target...] [ARGS argument...] [TIMEOUT seconds] [NO_TEST])
+# waybill_example(<name> SOURCES file... [LINK target...] [ARGS argument...] [TIMEOUT seconds]
+#                 [WITH program] [NO_TEST])
 #
 # One idea, built as a user would build it (public headers only) and run as the ctest test
-# example.<name> with ARGS; it passes when it exits with 0. NO_TEST builds it only.
+# example.<name> with ARGS; it passes when it exits with 0. WITH is a program that starts what it needs
+# and then runs it. NO_TEST builds it only.
 function(waybill_example name)
-    cmake_parse_arguments(PARSE_ARGV 1 example "NO_TEST" "TIMEOUT" "SOURCES;LINK;ARGS")
+    cmake_parse_arguments(PARSE_ARGV 1 example "NO_TEST" "TIMEOUT;WITH" "SOURCES;LINK;ARGS")
     _waybill_no_strays(waybill_example ${example_UNPARSED_ARGUMENTS})
     if(NOT example_SOURCES)
         return()
@@ -175,7 +177,7 @@ function(waybill_example name)
     waybill_flags(${name})
     target_link_libraries(${name} PRIVATE ${example_LINK})
     if(NOT example_NO_TEST)
-        add_test(NAME example.${name} COMMAND ${name} ${example_ARGS})
+        add_test(NAME example.${name} COMMAND ${example_WITH} $<TARGET_FILE:${name}> ${example_ARGS})
         set_tests_properties(example.${name} PROPERTIES LABELS example TIMEOUT ${timeout})
     endif()
 endfunction()

@@ -70,6 +70,23 @@ bool Database::is_usable() {
            PQtransactionStatus(connection_) == PQTRANS_IDLE;
 }
 
+void Database::reset_session() {
+    // Through a pooler the session is somebody else's by now.
+    if (is_pooled_) return;
+    // DISCARD ALL, but for what it would throw away for nothing, and in one round trip.
+    script(
+        "close all; set session authorization default; reset role; reset all; deallocate all;"
+        "unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences;" +
+            session_settings(address_, false),
+        "reset the session");
+    is_prepared_.fill(false);
+}
+
+void Database::close() {
+    if (!is_borrowed_) PQfinish(connection_);
+    connection_ = nullptr;
+}
+
 std::string in_schema(std::string_view text, const std::string& schema) {
     constexpr std::string_view name = "waybill.";
     if (schema == "waybill") return std::string{text};
@@ -115,8 +132,8 @@ PGresult* Database::send(const sql::Query& query, Effect effect, const Parameter
     const std::vector<int> formats(parameters.values.size(), 1);
     const auto count = static_cast<int>(parameters.values.size());
     int sent = 0;
-    if (is_borrowed_ || is_pooled_) {
-        // Not ours alone: nothing is left behind on it.
+    if (is_borrowed_ || is_pooled_ || address_.role == Role::handler) {
+        // Not ours alone: nothing is left behind on it, and nothing is missed when others clear it.
         sent = PQsendQueryParams(connection_, text_of(query).c_str(), count, nullptr,
                                  parameters.values.data(), parameters.lengths.data(),
                                  formats.data(), 1);

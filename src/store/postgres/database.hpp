@@ -90,6 +90,9 @@ public:
     /// Of the server it leads to, as waybill.generation(); empty for a standby.
     const std::string& generation() const { return generation_; }
     std::string begin_text() const;
+    /// As it was when it was opened, whatever somebody did to its session.
+    void reset_session();
+    void close();
     bool in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
 
     template <class... Values>

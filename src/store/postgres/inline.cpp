@@ -6,35 +6,63 @@ namespace {
 
 using Record = InlineResult::Record;
 
-bool holds(Database& db, const Fence& fence) {
-    Rows rows = db.read(sql::holds_fence, fence.partition, fence.token.owner,
-                        static_cast<std::int64_t>(fence.token.epoch), fence.token.generation);
-    return rows.next() && rows.flag(0);
-}
-
-std::optional<OpenRow> find_row(Database& db, const InlineRequest& request) {
-    Ints partitions;
-    Longs sequences;
-    partitions.add(request.fence.partition);
-    sequences.add(request.sequence);
-    Rows rows = db.read(sql::rows_at, partitions, sequences);
-    if (!rows.next()) return std::nullopt;
-    return open_row(rows);
-}
-
-struct Verdict {
+struct State {
+    /// `recorded` while the delivery is still to be done.
     Record record = Record::recorded;
     OpenRow row{};
+    /// When the transaction that asked began.
+    std::string moment{};
 };
 
-/// `recorded` while the delivery is still to be done.
-Verdict verdict_on(Database& db, const InlineRequest& request) {
-    if (!holds(db, request.fence)) return {Record::lost};
-    auto row = find_row(db, request);
-    if (!row) return {Record::already};
-    const Progress* known = progress_of(row->entry, request.target);
-    if (known != nullptr && known->state != Progress::State::ready) return {Record::already};
-    return {Record::recorded, std::move(*row)};
+State state_of(Database& db, const InlineRequest& request) {
+    const Fence& fence = request.fence;
+    Rows rows = db.read(sql::inline_state, fence.partition, fence.token.owner,
+                        static_cast<std::int64_t>(fence.token.epoch), fence.token.generation,
+                        request.sequence);
+    rows.next();
+    State state{.moment = rows.string(0)};
+    if (!rows.flag(1)) {
+        state.record = Record::lost;
+    } else if (rows.is_null(2)) {
+        state.record = Record::already;
+    } else {
+        state.row = open_row(rows, 2);
+        const Progress* known = progress_of(state.row.entry, request.target);
+        const bool is_ready = known == nullptr || known->state == Progress::State::ready;
+        if (!is_ready) state.record = Record::already;
+    }
+    return state;
+}
+
+/// What a handler did to its session ends with it: settings, roles, temporary tables, prepared statements,
+/// locks. One that cannot be put back is not used again.
+class HandlersSession {
+public:
+    explicit HandlersSession(Database& db) : db_(db) {}
+    ~HandlersSession() {
+        if (db_.handle() == nullptr) return;
+        try {
+            db_.reset_session();
+        } catch (const StoreError&) {
+            db_.close();
+        }
+    }
+    HandlersSession(const HandlersSession&) = delete;
+    HandlersSession& operator=(const HandlersSession&) = delete;
+
+private:
+    Database& db_;
+};
+
+std::string moment_of(Database& db) {
+    Rows rows = db.read(sql::moment);
+    return rows.next() ? rows.string(0) : "";
+}
+
+[[noreturn]] void blame_handler() {
+    throw StoreError{Reaction::bad_data,
+                     "postgres store: the inline handler ended the transaction it was given; "
+                     "it commits when the handler returns: remove its COMMIT or ROLLBACK"};
 }
 
 /// The fence and the record in one statement; nothing is locked before it, and COMMIT follows at once.
@@ -77,26 +105,29 @@ Outcome in_its_own_time(Database& db, const std::function<Outcome(void* native)>
 
 InlineResult run_inline(Database& db, const InlineRequest& request,
                         const std::function<Outcome(void* native)>& body) {
-    if (const Verdict before = verdict_on(db, request); before.record != Record::recorded) {
+    if (const State before = state_of(db, request); before.record != Record::recorded) {
         return {before.record, Done{}};
     }
+    const HandlersSession session{db};
     Transaction transaction{db};
+    const std::string moment = moment_of(db);
     Outcome outcome = in_its_own_time(db, body);
     const PGTransactionStatusType status = PQtransactionStatus(db.handle());
-    if (status == PQTRANS_IDLE) {
-        throw StoreError{Reaction::bad_data,
-                         "postgres store: the inline handler ended the transaction it was given; "
-                         "it commits when the handler returns: remove its COMMIT or ROLLBACK"};
-    }
-    if (!std::holds_alternative<Done>(outcome)) return {Record::not_done, std::move(outcome)};
+    if (status == PQTRANS_IDLE) blame_handler();
+    const bool is_done = std::holds_alternative<Done>(outcome);
     if (status == PQTRANS_INERROR) {
+        if (!is_done) return {Record::not_done, std::move(outcome)};
         return {Record::not_done,
                 Fail{.reason = "a statement of the inline handler failed and its transaction with "
                                "it, but it returned Done; let it fail, or use a savepoint"}};
     }
-    const Verdict verdict = verdict_on(db, request);
-    if (verdict.record != Record::recorded) return {verdict.record, Done{}};
-    if (!record(db, request, verdict.row)) return {verdict_on(db, request).record, Done{}};
+    // What follows needs our own rights.
+    db.script("reset session authorization; reset role", "inline");
+    const State state = state_of(db, request);
+    if (state.moment != moment) blame_handler();
+    if (!is_done) return {Record::not_done, std::move(outcome)};
+    if (state.record != Record::recorded) return {state.record, Done{}};
+    if (!record(db, request, state.row)) return {state_of(db, request).record, Done{}};
     try {
         transaction.commit();
     } catch (const StoreError& error) {

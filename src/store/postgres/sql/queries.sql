@@ -368,9 +368,17 @@ select * from waybill.settle($1::bigint, $2::integer[], $3::uuid[], $4::bigint[]
     $42::smallint[], $43::bigint[], $44::bigint[], $45::text[], $46::bigint[], $47::integer[],
     $48::boolean[], $49::text[]);
 
--- name: holds_fence
-select exists (select from waybill.partition where id = $1::integer and owner = $2::uuid
-    and epoch = $3::bigint and $4::text = waybill.generation());
+-- name: inline_state
+-- Which transaction this is (no two of a session begin in the same microsecond), whether the partition is
+-- still ours, and the row, if it is there.
+select extract(epoch from now())::text,
+    exists (select from waybill.partition p where p.id = $1::integer and p.owner = $2::uuid
+        and p.epoch = $3::bigint and $4::text = waybill.generation()),
+    o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets
+from (select) as nothing
+left join waybill.open o on o.partition = $1::integer and o.parked in (false, true)
+    and o.sequence = $5::bigint;
 
 -- name: record_inline
 -- The last words of an inline transaction. Nothing changes when the partition has moved, or when its row is
