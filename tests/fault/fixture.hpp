@@ -140,13 +140,6 @@ protected:
             "(select count(*) from effect e where e.message = m.id) <> 1",
             database_);
     }
-    /// Who owns how many partitions, by the store's word.
-    std::string owners() const {
-        return cluster_.ask(
-            "select string_agg(id || ':' || epoch || ':' || owner, ' ' order by id) "
-            "from waybill.partition",
-            database_);
-    }
     std::string lane_problems() {
         LaneBook book;
         book.hear(instances_.heard());

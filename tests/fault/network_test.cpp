@@ -47,7 +47,7 @@ protected:
 };
 
 TEST_F(Network, ThatSwallowsAnswersToCommitsLosesAndDoublesNothing) {
-    const int messages = setting("WAYBILL_FAULT_MESSAGES", 200);
+    const int messages = setting("WAYBILL_FAULT_MESSAGES", 120);
     Instance behind = instance("only");
     behind.conninfo = proxy_.conninfo(database_);
     instances_.start(behind);
