@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "postgres/fixture.hpp"
 
 /// A sequence is drawn before its transaction commits. Nothing that commits is skipped for that.
@@ -115,6 +117,42 @@ TEST_F(Postgres, AReaderWhoseConnectionWasLostSaysSo) {
     EXPECT_TRUE(page.reconnected);
     EXPECT_THAT(bodies(page), ElementsAre("order 1"));
     EXPECT_FALSE(increment(taken, page.position).reconnected);
+}
+
+TEST_F(Postgres, AnIncrementOfManyPagesIsCompleteAndInOrderHoweverUnevenThePartitionsAre) {
+    const BoxDeclaration box{"many", {.partitions = 4}};
+    store_->declare({&box, 1}, {});
+    InstanceState state{.name = "host", .boxes = {"many"}};
+    state.incarnation.bytes[0] = 1;
+    std::vector<TakeRequest> wanted;
+    for (const PartitionState& seen : store_->beat(state).partitions) {
+        wanted.push_back({seen.id, seen.token});
+    }
+    ReadRequest request{.rows_max = 5};
+    for (const Taken& taken : store_->take(state.incarnation, wanted)) {
+        request.partitions.push_back(taken.partition);
+    }
+    request.position = store_->read(request).position;
+    std::vector<Append> batch;
+    for (int i = 0; i < 200; ++i) {
+        Message message = *order(i).message;
+        message.box = "many";
+        // Three quarters in one of them.
+        message.lane = i % 4 != 0 ? "long" : std::to_string(i);
+        batch.push_back({.message = std::make_shared<const Message>(std::move(message))});
+    }
+    append(batch);
+
+    std::vector<Sequence> read;
+    for (bool more = true; more;) {
+        const ReadPage page = store_->read(request);
+        for (const Entry& entry : page.entries) read.push_back(entry.sequence);
+        request.position = page.position;
+        more = page.more;
+    }
+
+    EXPECT_EQ(read.size(), 200U);
+    EXPECT_TRUE(std::ranges::is_sorted(read));
 }
 
 }  // namespace

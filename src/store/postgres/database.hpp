@@ -29,6 +29,7 @@ public:
     /// False: no more.
     bool next() { return ++row_ < PQntuples(result_.get()); }
     int count() const { return PQntuples(result_.get()); }
+    int columns() const { return PQnfields(result_.get()); }
     ExecStatusType status() const { return PQresultStatus(result_.get()); }
 
     bool is_null(int column) const { return PQgetisnull(result_.get(), row_, column) != 0; }

@@ -40,12 +40,15 @@ std::uint64_t end_of(const std::string& snapshot) {
     return value;
 }
 
-constexpr int kRow = 4;  ///< the first column of the row; before it is what the page tells
+constexpr int kRow = 4;           ///< the first column of the row; before it is what the page tells
+constexpr int kMore = kRow + 12;  ///< of a further page, behind the row
 
 struct RowsFound {
     std::vector<OpenRow> rows{};
     std::string snapshot{};
     bool has_commands = false;
+    /// Told by a further page: there is more behind its last row.
+    bool more = false;
 };
 
 RowsFound take_rows(Rows rows, ReadPage& page) {
@@ -56,6 +59,7 @@ RowsFound take_rows(Rows rows, ReadPage& page) {
             page.now = rows.time(1);
             page.generation = rows.string(2);
             found.has_commands = rows.flag(3);
+            found.more = rows.columns() > kMore && rows.flag(kMore);
         }
         if (!rows.is_null(kRow + 1)) found.rows.push_back(open_row(rows, kRow));
     }
@@ -123,6 +127,13 @@ std::int32_t limit_of(const ReadRequest& request) {
     return static_cast<std::int32_t>(std::min<std::uint32_t>(request.rows_max, 100'000) + 1);
 }
 
+/// Twice its share of a page, for partitions are not filled alike.
+std::int32_t rows_of_each(const ReadRequest& request) {
+    const auto partitions =
+        static_cast<std::int32_t>(std::max<std::size_t>(request.partitions.size(), 1));
+    return std::min(limit_of(request), 2 * limit_of(request) / partitions + 16);
+}
+
 void read_commands(Database& db, const Ints& partitions, ReadPage& page) {
     Rows rows = db.read(sql::commands_waiting, partitions);
     while (rows.next()) {
@@ -151,12 +162,13 @@ void read_increment(Session session, const ReadRequest& request, ReadPage& page)
         page.reconnected = end_of(found.snapshot) < end_of(place.known);
     } else {
         found = take_rows(db.read(sql::read_new_next, partitions, place.known, place.up_to,
-                                  place.after, limit_of(request)),
+                                  place.after, limit_of(request), rows_of_each(request)),
                           page);
     }
     if (found.has_commands) read_commands(db, partitions, page);
     if (place.known.empty()) return;
     fill(session, std::move(found.rows), request, page);
+    page.more = page.more || found.more;
     if (page.more) {
         place.after = page.entries.back().sequence;
     } else {

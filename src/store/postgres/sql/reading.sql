@@ -1,0 +1,192 @@
+-- What an owner reads, by name.
+
+-- ---- read -----------------------------------------------------------------------------------------
+-- All answer the snapshot they saw, the store's time and timeline, and rows of the same columns. One row
+-- at least: without a sequence when there are none. The head is materialized: asking for the timeline reads a
+-- file, which would otherwise be done for each row.
+
+-- name: read_position
+-- Where somebody begins who has read nothing yet.
+select pg_current_snapshot()::text, waybill.clock(), waybill.generation(),
+    exists (select from waybill.command c
+        where c.partition = any ($1::integer[]) and not c.answered);
+
+-- name: read_new
+-- The first page of an increment: what was not visible in the snapshot $2 and is now. By the transaction
+-- that wrote it, never by the partition: its index would walk over all that is open.
+with h as materialized (
+    select pg_current_snapshot()::text as text, pg_current_snapshot() as snapshot,
+        waybill.clock() as now, waybill.generation() as generation,
+        exists (select from waybill.command c
+            where c.partition = any ($1::integer[]) and not c.answered) as commands,
+        pg_snapshot_xmax($2::text::pg_snapshot) as before)
+select h.text, h.now, h.generation, h.commands, r.*
+from h
+left join lateral (
+    select n.partition, n.sequence, n.id, n.due, n.message, n.requeues, n.halted, n.parked,
+        n.strikes, n.solo_epoch, n.progress, n.only_targets
+    from (
+        select * from waybill.open where xact >= h.before
+        union all
+        select * from waybill.open
+        where xact = any (array(select pg_snapshot_xip($2::text::pg_snapshot)))) n
+    where not n.parked and n.partition + 0 = any ($1::integer[])
+        and pg_visible_in_snapshot(n.xact, h.snapshot)
+    order by n.sequence limit $3::integer) r on true
+order by r.sequence;
+
+-- name: read_new_next
+-- A further page of the same increment: not visible in $2, visible in $3, after the sequence $4. Of each
+-- partition $6 rows: all together they are complete up to the first place where one of them had more, and
+-- the page ends there (`more`). With as many of each as a page holds, most of what is read would be thrown away.
+with h as materialized (
+    select pg_current_snapshot()::text as text, waybill.clock() as now,
+        waybill.generation() as generation,
+        exists (select from waybill.command c
+            where c.partition = any ($1::integer[]) and not c.answered) as commands,
+        $2::text::pg_snapshot as known, $3::text::pg_snapshot as up_to),
+found as materialized (
+    select n.* from h cross join unnest($1::integer[]) as p (id)
+    cross join lateral (
+        select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        where o.partition = p.id and o.parked = false and o.sequence > $4::bigint
+            and not pg_visible_in_snapshot(o.xact, h.known)
+            and pg_visible_in_snapshot(o.xact, h.up_to)
+        order by o.sequence limit $6::integer) n),
+edge as materialized (
+    select min(e.last) as last from (
+        select max(f.sequence) as last from found f
+        group by f.partition having count(*) >= $6::integer) e)
+select h.text, h.now, h.generation, h.commands, r.*, edge.last is not null as more
+from h cross join edge
+left join lateral (
+    select f.* from found f where edge.last is null or f.sequence <= edge.last
+    order by f.sequence limit $5::integer) r on true
+order by r.sequence;
+
+-- name: read_rows
+-- A scan: what is ready (or parked) in a partition after a sequence, whoever wrote it. Up to the low-water
+-- mark only the rows that it lists.
+with h as materialized (
+    select pg_current_snapshot()::text as text, waybill.clock() as now,
+        waybill.generation() as generation)
+select h.text, h.now, h.generation, false, r.*
+from h
+left join lateral (
+    select n.* from (
+        (select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.low_water w
+        cross join lateral unnest(w.still_open) as u (sequence)
+        join waybill.open o on o.partition = $1::integer and o.parked = $2::boolean
+            and o.sequence = u.sequence
+        where w.partition = $1::integer and u.sequence > $3::bigint)
+        union all
+        (select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        where o.partition = $1::integer and o.parked = $2::boolean
+            and o.sequence > greatest($3::bigint,
+                (select w.through from waybill.low_water w where w.partition = $1::integer))
+        order by o.sequence limit $4::integer)) n
+    order by n.sequence limit $4::integer) r on true
+order by r.sequence;
+
+-- name: read_due
+with h as materialized (
+    select pg_current_snapshot()::text as text, waybill.clock() as now,
+        waybill.generation() as generation)
+select h.text, h.now, h.generation, false, r.*
+from h
+left join lateral (
+    select n.* from unnest($1::integer[]) as p (id)
+    cross join lateral (
+        select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        where o.partition = p.id and not o.parked and o.due <> 0
+            and (o.due, o.sequence) > ($2::bigint, $3::bigint) and o.due <= $4::bigint
+        order by o.due, o.sequence limit $5::integer) n
+    order by n.due, n.sequence limit $5::integer) r on true
+order by r.due, r.sequence;
+
+-- name: read_lanes
+-- By the hash of the lane, and then by the lane itself.
+with h as materialized (
+    select pg_current_snapshot()::text as text, waybill.clock() as now,
+        waybill.generation() as generation)
+select h.text, h.now, h.generation, false, r.*
+from h
+left join lateral (
+    select n.*, w.place
+    from unnest($1::integer[], $2::text[], $3::bigint[]) with ordinality
+        as w (partition, lane, first, place)
+    cross join lateral (
+        select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
+            o.strikes, o.solo_epoch, o.progress, o.only_targets
+        from waybill.open o
+        join waybill.message m on m.id = o.id and m.lane = w.lane
+        where o.lane = waybill.lane_number(w.lane) and not o.parked and o.partition = w.partition
+            and o.sequence >= w.first
+        order by o.sequence limit $4::integer) n
+    order by w.place, n.sequence limit $5::integer) r on true
+order by r.place, r.sequence;
+
+-- name: messages_at
+-- In the order asked for, as many as the budget of bytes holds, one at least. A message that is gone has
+-- no id.
+select m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.source, m.content_type,
+    m.tenant, m.user_id, m.correlation_id, m.lane, m.dedup_key, m.collapse_key, m.attributes,
+    m.occurred_at, m.body
+from (
+    select w.place, m.*, sum(coalesce(octet_length(m.body), 0) + $2::bigint)
+            over (order by w.place) - coalesce(octet_length(m.body), 0) - $2::bigint as before
+    from unnest($1::uuid[], $4::bigint[]) with ordinality as w (id, sequence, place)
+    left join waybill.message m on m.id = w.id and m.sequence = w.sequence) m
+where m.before = 0 or m.before + $2::bigint + coalesce(octet_length(m.body), 0) <= $3::bigint
+order by m.place;
+
+-- name: look_at_sequence
+-- How far sequences were drawn, when nobody had drawn one without having a transaction number; which
+-- transactions are in flight.
+select s.last_value, pg_snapshot_xmin(h.snapshot)::text::bigint,
+    pg_snapshot_xmax(h.snapshot)::text::bigint
+from waybill.sequence s cross join (select pg_current_snapshot() as snapshot) h;
+
+-- name: move_low_water
+-- Up to $2, or as far as $3 rows are open. What was open before is asked one by one, the rest is a walk from
+-- the old mark to the new.
+insert into waybill.low_water as known (partition, through, still_open)
+select r.partition,
+    case when cardinality(r.rows) > $3::integer then r.rows[$3::integer] else $2::bigint end,
+    r.rows[1:$3::integer]
+from (
+    select p.id as partition, array(
+        select n.sequence from (
+            (select u.sequence from waybill.low_water w
+            cross join lateral unnest(w.still_open) as u (sequence)
+            where w.partition = p.id and exists (select from waybill.open o
+                where o.partition = p.id and o.parked in (false, true)
+                    and o.sequence = u.sequence))
+            union all
+            (select o.sequence from waybill.open o
+            where o.partition = p.id and o.parked = false and o.sequence <= $2::bigint
+                and o.sequence > coalesce((select w.through from waybill.low_water w
+                    where w.partition = p.id), 0)
+            order by o.sequence limit $3::integer + 1)
+            union all
+            (select o.sequence from waybill.open o
+            where o.partition = p.id and o.parked = true and o.sequence <= $2::bigint
+                and o.sequence > coalesce((select w.through from waybill.low_water w
+                    where w.partition = p.id), 0)
+            order by o.sequence limit $3::integer + 1)) n
+        order by n.sequence limit $3::integer + 1) as rows
+    from unnest($1::integer[]) as p (id)) r
+on conflict (partition) do update set through = excluded.through, still_open = excluded.still_open
+where known.through < excluded.through;
+
+-- name: commands_waiting
+select id, partition, kind, message, sequence, target from waybill.command
+where partition = any ($1::integer[]) and not answered order by partition, id;
