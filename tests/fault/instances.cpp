@@ -80,8 +80,10 @@ void Instances::start(const Instance& instance) {
 
 void Instances::note(Told::Kind kind, const std::string& name) {
     const std::string line = Told{.kind = kind, .instance = name}.line();
+    const std::size_t since = position();
     [[maybe_unused]] const auto written = ::write(to_us_, line.data(), line.size());
-    wait_for([&](const Told& told) { return told.kind == kind && told.instance == name; });
+    wait_for([&](const Told& told) { return told.kind == kind && told.instance == name; }, 1,
+             patience, since);
 }
 
 void Instances::kill(const std::string& name) {
@@ -167,10 +169,15 @@ std::size_t Instances::count(const Test& test) {
         std::ranges::count_if(heard_, [&](const Heard& heard) { return test(heard.told); }));
 }
 
+std::size_t Instances::position() {
+    const std::lock_guard lock{mutex_};
+    return heard_.size();
+}
+
 bool Instances::wait_for(const Test& test, std::size_t times,
-                         std::chrono::steady_clock::duration at_most) {
+                         std::chrono::steady_clock::duration at_most, std::size_t since) {
     std::unique_lock lock{mutex_};
-    std::size_t looked = 0;
+    std::size_t looked = since;
     std::size_t passed = 0;
     return changed_.wait_for(lock, at_most, [&] {
         for (; looked < heard_.size(); ++looked) passed += test(heard_[looked].told) ? 1U : 0U;

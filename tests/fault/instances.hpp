@@ -75,9 +75,12 @@ public:
     using Test = std::function<bool(const Told&)>;
     std::vector<Heard> heard();
     std::size_t count(const Test& test);
-    /// Until so many lines pass the test, since the beginning.
+    /// How many lines were heard.
+    std::size_t position();
+    /// Until so many lines pass the test, since the beginning, or since a position: then nobody has to wait
+    /// until a million old lines are looked at.
     bool wait_for(const Test& test, std::size_t times = 1,
-                  std::chrono::steady_clock::duration at_most = patience);
+                  std::chrono::steady_clock::duration at_most = patience, std::size_t since = 0);
     /// Until what has been heard, all of it, passes.
     bool wait_until(const std::function<bool(const std::vector<Heard>&)>& test,
                     std::chrono::steady_clock::duration at_most = patience);
