@@ -111,19 +111,22 @@ bool OperatorDesk::find_server() {
     // Left behind by a server that died, it leads nowhere: then nobody has the store open.
     const auto alive = http_out::perform({.method = "GET",
                                           .url = local->url + "/healthz",
-                                          .timeout = std::chrono::seconds{5},
-                                          .key_pin = local->key_pin});
+                                          .deadlines = {.total = std::chrono::seconds{5}},
+                                          .tls = {.key_pin = local->key_pin}});
     // Any answer, also "too many requests", is the answer of a server that lives.
     if (alive.status == 0) return false;
     answer_ = [local](const HttpRequest& request) -> HttpResponse {
-        const auto result = http_out::perform({.method = request.method,
-                                               .url = local->url + request.target,
-                                               .headers = with_token(request.headers, local->token),
-                                               .body = request.body,
-                                               .timeout = std::chrono::minutes{5},
-                                               .key_pin = local->key_pin,
-                                               .response_bytes_max = std::uint64_t{256} << 20});
-        if (result.status == 0) throw std::runtime_error("the server: " + result.error);
+        const auto result = http_out::perform(
+            {.method = request.method,
+             .url = local->url + request.target,
+             .headers = with_token(request.headers, local->token),
+             .body = request.body,
+             .deadlines = {.first_byte = std::chrono::minutes{5}, .total = std::chrono::minutes{5}},
+             .tls = {.key_pin = local->key_pin},
+             .response_bytes_max = std::uint64_t{256} << 20});
+        if (result.status == 0 || result.cut) {
+            throw std::runtime_error("the server: " + result.error);
+        }
         return {.status = result.status, .headers = {}, .body = result.body};
     };
     return true;

@@ -149,7 +149,7 @@ http_out::Result post(const Receiver& receiver, const HttpRequest& request) {
                                                  .url = receiver.url,
                                                  .headers = request.headers,
                                                  .body = request.body,
-                                                 .key_pin = receiver.key_pin});
+                                                 .tls = {.key_pin = receiver.key_pin}});
     if (result.status == 0) {
         throw std::runtime_error(receiver.url + ": " + result.error +
                                  "; is `waybill serve` running?");

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 namespace waybill::test {
 
@@ -17,10 +18,16 @@ void write_certificate(const CertificateFiles& files, const CertificateOptions& 
     X509_gmtime_adj(X509_getm_notAfter(certificate), options.seconds_valid);
     X509_set_pubkey(certificate, key);
     X509_NAME* name = X509_get_subject_name(certificate);
-    const std::string host = "localhost";
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>(host.c_str()), -1, -1, 0);
+                               reinterpret_cast<const unsigned char*>(options.host.c_str()), -1, -1,
+                               0);
     X509_set_issuer_name(certificate, name);
+    if (!options.other_names.empty()) {
+        X509_EXTENSION* names = X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name,
+                                                    options.other_names.c_str());
+        X509_add_ext(certificate, names, -1);
+        X509_EXTENSION_free(names);
+    }
     X509_sign(certificate, key, EVP_sha256());
     FILE* out = std::fopen(files.key.c_str(), "w");
     const bool is_plain = options.password.empty();

@@ -4,7 +4,7 @@
 
 namespace waybill::test {
 
-/// A key and a certificate for localhost that it signs itself, as PEM files.
+/// A key and a certificate for a host that it signs itself, as PEM files.
 struct CertificateFiles {
     std::string certificate{};
     std::string key{};
@@ -15,6 +15,9 @@ struct CertificateOptions {
     long seconds_valid = 3600;
     /// Of the key's file. Empty: it has none.
     std::string password{};
+    std::string host = "localhost";
+    /// "IP:127.0.0.1,DNS:a.example". Empty: only its host.
+    std::string other_names{};
 };
 void write_certificate(const CertificateFiles& files, const CertificateOptions& options = {});
 

@@ -5,6 +5,15 @@
 #include "server/targets/outgoing.hpp"
 
 namespace waybill::server {
+namespace {
+
+/// Whoever cannot be connected to says so soon; how long an answer takes is the receiver's affair.
+http_out::Deadlines deadlines_of(Duration timeout) {
+    const http_out::Deadlines usual;
+    return {.connect = usual.connect, .tls = usual.tls, .first_byte = timeout, .total = timeout};
+}
+
+}  // namespace
 
 void UrlTarget::start(std::vector<Job> jobs) {
     for (Job& job : jobs) {
@@ -13,7 +22,7 @@ void UrlTarget::start(std::vector<Job> jobs) {
                                   .headers = outgoing_headers(item, options_.secret, clock_.wall()),
                                   .body = item.message->body,
                                   .owner = item.message,
-                                  .timeout = options_.timeout,
+                                  .deadlines = deadlines_of(options_.timeout),
                                   .egress = options_.egress,
                                   .response_bytes_max = options_.response_bytes_max};
         const std::uint64_t delivery = job.delivery.number;
@@ -27,7 +36,7 @@ void UrlTarget::start(std::vector<Job> jobs) {
                     const std::lock_guard inner{under_way->mutex};
                     under_way->requests.erase(delivery);
                 }
-                if (result.cancelled) return (*completion)({});
+                if (result.failure == http_out::Failure::cancelled) return (*completion)({});
                 (*completion)({DeliveryResult{.outcome = outcome_of(result)}});
             });
     }

@@ -93,6 +93,7 @@ std::string_view name_of(Verdict verdict) {
     switch (verdict) {
         case Verdict::allowed: return "allowed";
         case Verdict::bad_url: return "bad-url";
+        case Verdict::bad_header: return "bad-header";
         case Verdict::scheme: return "scheme";
         case Verdict::port: return "port";
         case Verdict::self: return "self";

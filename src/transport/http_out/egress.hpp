@@ -14,6 +14,7 @@ namespace waybill::http_out {
 enum class Verdict : std::uint8_t {
     allowed,
     bad_url,      ///< not one, or one that two readers may read differently
+    bad_header,   ///< one that would be two
     scheme,       ///< not https, where only that is allowed
     port,         ///< not one of those that are allowed
     self,         ///< where this server itself listens

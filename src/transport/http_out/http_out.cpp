@@ -1,12 +1,16 @@
 #include "transport/http_out/http_out.hpp"
 
+#include <future>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "transport/http_out/multi.hpp"
 #include "transport/http_out/transfer.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::http_out {
 
@@ -21,29 +25,40 @@ std::string problem_of_url(const std::string& url) {
 }
 
 struct HttpOut::Parts {
-    Parts() : multi(::curl_multi_init(), ::curl_multi_cleanup) {}
+    explicit Parts(const HttpOutOptions& chosen) : options(chosen), multi(chosen) {}
 
     struct Order {
         Request request{};
         OnResult on_result{};
         std::uint64_t number = 0;
     };
+    struct UnderWay {
+        std::unique_ptr<Transfer> transfer{};
+        /// When its deadlines are looked at.
+        LocalTime look_at = local_never;
+    };
+    using Number = std::uint64_t;
 
     void run();
     void take_orders();
     void begin(Order order);
     void collect();
-    void end(std::uint64_t number, Result result);
+    void look_at_deadlines();
+    void look_later(Number number, UnderWay& one, LocalTime at);
+    void end(Number number, Result result);
+    void cancel(Number number);
     void cancel_all();
 
-    std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi;
+    const HttpOutOptions options;
+    Multi multi;
     /// The thread's own.
-    std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>> transfers{};
+    std::unordered_map<Number, UnderWay> under_way{};
+    std::set<std::pair<LocalTime, Number>> looks{};
 
     std::mutex mutex{};  ///< guards the four below
     std::vector<Order> orders{};
-    std::vector<std::uint64_t> cancels{};
-    std::uint64_t next_number = 1;
+    std::vector<Number> cancels{};
+    Number next_number = 1;
     bool stopping = false;
 
     std::jthread thread{};  // lint: allow(seams) libcurl's own: it waits on all sockets at once
@@ -56,64 +71,88 @@ void HttpOut::Parts::run() {
             const std::lock_guard lock{mutex};
             if (stopping) break;
         }
-        int running = 0;
-        ::curl_multi_perform(multi.get(), &running);
+        multi.turn(looks.empty() ? local_never : looks.begin()->first);
         collect();
-        // Without transfers there is nothing to wait for but the next order.
-        ::curl_multi_poll(multi.get(), nullptr, 0, transfers.empty() ? 3'600'000 : 1'000, nullptr);
+        look_at_deadlines();
     }
     cancel_all();
 }
 
 void HttpOut::Parts::take_orders() {
     std::vector<Order> fresh;
-    std::vector<std::uint64_t> unwanted;
+    std::vector<Number> unwanted;
     {
         const std::lock_guard lock{mutex};
         fresh.swap(orders);
         unwanted.swap(cancels);
     }
     for (Order& order : fresh) begin(std::move(order));
-    for (const std::uint64_t number : unwanted) {
-        end(number, {.error = "cancelled", .cancelled = true});
-    }
+    for (const Number number : unwanted) cancel(number);
 }
 
 void HttpOut::Parts::begin(Order order) {
-    const std::uint64_t number = order.number;
-    auto transfer =
-        std::make_unique<Transfer>(std::move(order.request), std::move(order.on_result), number);
-    ::curl_multi_add_handle(multi.get(), transfer->handle());
-    transfers.emplace(number, std::move(transfer));
+    const Number number = order.number;
+    const LocalTime now = system_clock().now();
+    auto transfer = std::make_unique<Transfer>(std::move(order.request), std::move(order.on_result),
+                                               number, options, now);
+    if (std::optional<Result> refused = transfer->refusal()) {
+        return transfer->answer(std::move(*refused));
+    }
+    multi.add(transfer->handle());
+    UnderWay& one = under_way[number];
+    one.transfer = std::move(transfer);
+    look_later(number, one, later(now, one.transfer->look(now).again));
 }
 
 void HttpOut::Parts::collect() {
-    int left = 0;
-    while (const CURLMsg* message = ::curl_multi_info_read(multi.get(), &left)) {
-        if (message->msg != CURLMSG_DONE) continue;
+    while (const std::optional<Multi::Ended> ended = multi.ended()) {
         Transfer* transfer = nullptr;
-        ::curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-        end(transfer->number(), transfer->finish(message->data.result));
+        ::curl_easy_getinfo(ended->easy, CURLINFO_PRIVATE, &transfer);
+        end(transfer->number(), transfer->finish(ended->code, system_clock().now()));
     }
 }
 
-void HttpOut::Parts::end(std::uint64_t number, Result result) {
-    const auto found = transfers.find(number);
-    if (found == transfers.end()) return;
-    const std::unique_ptr<Transfer> transfer = std::move(found->second);
-    transfers.erase(found);
-    ::curl_multi_remove_handle(multi.get(), transfer->handle());
-    transfer->answer(std::move(result));
+void HttpOut::Parts::look_at_deadlines() {
+    const LocalTime now = system_clock().now();
+    while (!looks.empty() && looks.begin()->first <= now) {
+        const Number number = looks.begin()->second;
+        UnderWay& one = under_way.at(number);
+        const Look look = one.transfer->look(now);
+        if (look.limit > Duration{}) {
+            end(number, one.transfer->give_up(look.limit, now));
+        } else {
+            look_later(number, one, one.transfer->begun() + look.again);
+        }
+    }
+}
+
+void HttpOut::Parts::look_later(Number number, UnderWay& one, LocalTime at) {
+    looks.erase({one.look_at, number});
+    one.look_at = at;
+    looks.emplace(at, number);
+}
+
+void HttpOut::Parts::end(Number number, Result result) {
+    const auto found = under_way.find(number);
+    const UnderWay one = std::move(found->second);
+    under_way.erase(found);
+    looks.erase({one.look_at, number});
+    multi.remove(one.transfer->handle());
+    one.transfer->answer(std::move(result));
+}
+
+void HttpOut::Parts::cancel(Number number) {
+    const auto found = under_way.find(number);
+    if (found == under_way.end()) return;
+    end(number, found->second.transfer->cancel(system_clock().now()));
 }
 
 void HttpOut::Parts::cancel_all() {
     take_orders();
-    while (!transfers.empty()) {
-        end(transfers.begin()->first, {.error = "cancelled", .cancelled = true});
-    }
+    while (!under_way.empty()) cancel(under_way.begin()->first);
 }
 
-HttpOut::HttpOut() : parts_(std::make_unique<Parts>()) {
+HttpOut::HttpOut(const HttpOutOptions& options) : parts_(std::make_unique<Parts>(options)) {
     parts_->thread =
         std::jthread{[parts = parts_.get()] { parts->run(); }};  // lint: allow(seams) see above
 }
@@ -123,7 +162,7 @@ HttpOut::~HttpOut() {
         const std::lock_guard lock{parts_->mutex};
         parts_->stopping = true;
     }
-    ::curl_multi_wakeup(parts_->multi.get());
+    parts_->multi.wake();
     parts_->thread.join();
 }
 
@@ -134,7 +173,7 @@ std::uint64_t HttpOut::start(Request request, OnResult on_result) {
         number = parts_->next_number++;
         parts_->orders.push_back({std::move(request), std::move(on_result), number});
     }
-    ::curl_multi_wakeup(parts_->multi.get());
+    parts_->multi.wake();
     return number;
 }
 
@@ -143,7 +182,14 @@ void HttpOut::cancel(std::uint64_t number) {
         const std::lock_guard lock{parts_->mutex};
         parts_->cancels.push_back(number);
     }
-    ::curl_multi_wakeup(parts_->multi.get());
+    parts_->multi.wake();
+}
+
+Result perform(const Request& request) {
+    std::promise<Result> promise;
+    HttpOut out;
+    out.start(request, [&](Result result) { promise.set_value(std::move(result)); });
+    return promise.get_future().get();
 }
 
 }  // namespace waybill::http_out

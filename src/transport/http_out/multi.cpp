@@ -1,0 +1,122 @@
+#include "transport/http_out/multi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "waybill/system.hpp"
+
+namespace waybill::http_out {
+namespace {
+
+constexpr int kEventsAtOnce = 256;
+constexpr std::chrono::hours kLongest{1};
+
+[[noreturn]] void fail(const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// Rounded up: a turn that comes too early would only be another turn.
+int milliseconds_until(LocalTime until, LocalTime now) {
+    if (until <= now) return 0;
+    const Duration left = std::min<Duration>(until - now, kLongest);
+    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+}
+
+}  // namespace
+
+Multi::Multi(const HttpOutOptions& options)
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      multi_(::curl_multi_init(), ::curl_multi_cleanup) {
+    if (epoll_ < 0 || wake_ < 0 || !multi_) fail("requests to others");
+    epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event) != 0) fail("requests to others");
+    CURLM* const multi = multi_.get();
+    ::curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Multi::on_socket);
+    ::curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
+    ::curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Multi::on_timer);
+    ::curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
+    ::curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options.connections_kept));
+}
+
+Multi::~Multi() {
+    // It still speaks of sockets while it closes its connections.
+    multi_.reset();
+    if (epoll_ >= 0) ::close(epoll_);
+    if (wake_ >= 0) ::close(wake_);
+}
+
+void Multi::add(CURL* easy) {
+    ::curl_multi_add_handle(multi_.get(), easy);
+}
+
+void Multi::remove(CURL* easy) {
+    ::curl_multi_remove_handle(multi_.get(), easy);
+}
+
+void Multi::turn(LocalTime until) {
+    std::array<epoll_event, kEventsAtOnce> events{};
+    const int milliseconds = milliseconds_until(std::min(until, due_), system_clock().now());
+    const int count = ::epoll_wait(epoll_, events.data(), kEventsAtOnce, milliseconds);
+    for (int i = 0; i < count; ++i) {
+        const epoll_event& event = events.at(static_cast<std::size_t>(i));
+        if (event.data.fd == wake_) {
+            eventfd_t ignored = 0;
+            ::eventfd_read(wake_, &ignored);
+            continue;
+        }
+        act(event.data.fd,
+            ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+                ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+                ((event.events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0));
+    }
+    if (due_ > system_clock().now()) return;
+    due_ = local_never;
+    act(CURL_SOCKET_TIMEOUT, 0);
+}
+
+void Multi::act(int socket, int events) {
+    int running = 0;
+    ::curl_multi_socket_action(multi_.get(), socket, events, &running);
+}
+
+void Multi::wake() {
+    ::eventfd_write(wake_, 1);
+}
+
+std::optional<Multi::Ended> Multi::ended() {
+    int left = 0;
+    while (const CURLMsg* message = ::curl_multi_info_read(multi_.get(), &left)) {
+        if (message->msg == CURLMSG_DONE) return Ended{message->easy_handle, message->data.result};
+    }
+    return std::nullopt;
+}
+
+int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
+    const auto& multi = *static_cast<Multi*>(self);
+    if (what == CURL_POLL_REMOVE) {
+        ::epoll_ctl(multi.epoll_, EPOLL_CTL_DEL, socket, nullptr);
+        return 0;
+    }
+    epoll_event event{.events = 0, .data = {.fd = socket}};
+    if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
+    if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
+    // A number is used again once its socket is closed: whether it is known here, epoll knows best.
+    if (::epoll_ctl(multi.epoll_, EPOLL_CTL_MOD, socket, &event) == 0) return 0;
+    return ::epoll_ctl(multi.epoll_, EPOLL_CTL_ADD, socket, &event);
+}
+
+int Multi::on_timer(CURLM*, long milliseconds, void* self) {
+    auto& multi = *static_cast<Multi*>(self);
+    multi.due_ = milliseconds < 0 ? local_never
+                                  : system_clock().now() + std::chrono::milliseconds{milliseconds};
+    return 0;
+}
+
+}  // namespace waybill::http_out

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <curl/curl.h>
+
+#include "transport/http_out/http_out.hpp"
+
+namespace waybill::http_out {
+
+/// libcurl's transfers on epoll: a turn costs what has happened, however many wait.
+///
+/// Thread safety: one thread, except wake().
+/// Errors:        throws std::system_error when it cannot be made.
+class Multi {
+public:
+    explicit Multi(const HttpOutOptions& options);
+    ~Multi();
+    Multi(const Multi&) = delete;
+    Multi& operator=(const Multi&) = delete;
+
+    void add(CURL* easy);
+    void remove(CURL* easy);
+
+    /// Waits until something happens, somebody calls wake(), or it is `until`; then does what can be done.
+    void turn(LocalTime until);
+    void wake();
+
+    struct Ended {
+        CURL* easy = nullptr;
+        CURLcode code = CURLE_OK;
+    };
+    /// One that has ended; it is to be removed.
+    std::optional<Ended> ended();
+
+private:
+    static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void* of_socket);
+    static int on_timer(CURLM* multi, long milliseconds, void* self);
+
+    void act(int socket, int events);
+
+    int epoll_ = -1;
+    int wake_ = -1;
+    LocalTime due_ = local_never;
+    std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
+};
+
+}  // namespace waybill::http_out

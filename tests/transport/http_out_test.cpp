@@ -1,0 +1,291 @@
+#include "transport/http_out/http_out.hpp"
+
+#include <future>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/gate.hpp"
+#include "support/receiver.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace waybill::http_out {
+namespace {
+
+using test::always;
+using test::Connection;
+using test::http_answer;
+using test::Receiver;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A certificate of 127.0.0.1 that nobody but the test trusts.
+class HttpOutTls : public ::testing::Test {
+protected:
+    HttpOutTls() { test::write_certificate(files_, {.other_names = "IP:127.0.0.1"}); }
+
+    test::TemporaryFolder folder_{};
+    test::CertificateFiles files_{folder_.file("c.pem"), folder_.file("k.pem")};
+};
+
+/// Starts requests and waits for their results.
+class Asked {
+public:
+    std::uint64_t start(HttpOut& out, Request request) {
+        auto promise = std::make_shared<std::promise<Result>>();
+        results_.push_back(promise->get_future());
+        return out.start(std::move(request), [promise](Result result) {
+            promise->set_value(std::move(result));  // throws when it comes twice
+        });
+    }
+    Result result(std::size_t number = 0) { return results_.at(number).get(); }
+
+private:
+    std::vector<std::future<Result>> results_{};
+};
+
+TEST(HttpOut, AnAnswerComesWithWhereAndHow) {
+    Receiver receiver{always(http_answer(202, "fine", "X-One: 1\r\nX-Empty:\r\n"))};
+
+    const Result result = perform({.url = receiver.url(), .body = "hello"});
+
+    EXPECT_EQ(result.status, 202U);
+    EXPECT_EQ(result.body, "fine");
+    EXPECT_EQ(result.body_bytes, 4U);
+    EXPECT_FALSE(result.cut);
+    EXPECT_EQ(*result.headers.find("x-one"), "1");
+    EXPECT_EQ(*result.headers.find("x-empty"), "");
+    EXPECT_EQ(result.failure, Failure::none);
+    EXPECT_EQ(result.phase, Phase::done);
+    EXPECT_EQ(result.error, "");
+    EXPECT_EQ(result.address, "127.0.0.1");
+    EXPECT_EQ(result.http_version, "1.1");
+    EXPECT_GT(result.timings.total, Duration{});
+    EXPECT_GT(result.timings.connect, Duration{});
+    EXPECT_GE(result.timings.total, result.timings.connect + result.timings.first_byte);
+}
+
+TEST(HttpOut, ARequestSaysWhatItWasToldAndNothingElse) {
+    std::promise<std::string> seen;
+    Receiver receiver{[&](Connection& connection) {
+        seen.set_value(connection.request());
+        connection.send(http_answer(200));
+    }};
+
+    perform({.url = receiver.url("/a?b=c"),
+             .headers = {{"Content-Type", "text/plain"}, {"X-Empty", ""}},
+             .body = "hello"});
+
+    EXPECT_EQ(seen.get_future().get(),
+              "POST /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(receiver.port()) +
+                  "\r\nAccept: */*\r\nContent-Type: text/plain\r\nX-Empty:\r\n"
+                  "Content-Length: 5\r\n\r\nhello");
+}
+
+TEST(HttpOut, AnEmptyBodyIsSentAsOne) {
+    Receiver receiver{always(http_answer(200))};
+
+    EXPECT_EQ(perform({.url = receiver.url()}).status, 200U);
+}
+
+TEST(HttpOut, ABodyOfMegabytesArrivesWhole) {
+    std::promise<std::size_t> seen;
+    Receiver receiver{[&](Connection& connection) {
+        seen.set_value(connection.request().size());
+        connection.send(http_answer(200));
+    }};
+    const std::string body(5 << 20, 'x');
+
+    EXPECT_EQ(perform({.url = receiver.url(), .body = body}).status, 200U);
+    EXPECT_GT(seen.get_future().get(), body.size());
+}
+
+TEST(HttpOut, AConnectionIsUsedAgain) {
+    Receiver receiver{always(http_answer(200, "a"))};
+    HttpOut out;
+    for (int i = 0; i < 5; ++i) {
+        Asked asked;
+        asked.start(out, {.url = receiver.url()});
+        const Result result = asked.result();
+        EXPECT_EQ(result.status, 200U);
+        EXPECT_EQ(result.address, "127.0.0.1");
+        EXPECT_EQ(result.phase, Phase::done);
+    }
+    EXPECT_EQ(receiver.connections(), 1);
+}
+
+TEST(HttpOut, ACancelledRequestIsToldOnceAndTheOthersGoOn) {
+    test::Gate gate;
+    Receiver receiver{[&](Connection& connection) {
+        connection.request();
+        gate.pass();
+        connection.send(http_answer(200));
+    }};
+    HttpOut out;
+    Asked asked;
+    const std::uint64_t first = asked.start(out, {.url = receiver.url()});
+    asked.start(out, {.url = receiver.url()});
+    ASSERT_TRUE(gate.wait_for_arrivals(2));
+
+    out.cancel(first);
+    const Result cancelled = asked.result(0);
+    out.cancel(first);
+    gate.open();
+
+    EXPECT_EQ(cancelled.failure, Failure::cancelled);
+    EXPECT_EQ(cancelled.status, 0U);
+    EXPECT_EQ(cancelled.phase, Phase::first_byte);
+    EXPECT_EQ(asked.result(1).status, 200U);
+}
+
+TEST(HttpOut, TheEndTellsEverybody) {
+    test::Gate gate;
+    Receiver receiver{[&](Connection& connection) {
+        connection.request();
+        gate.pass();
+    }};
+    Asked asked;
+    {
+        HttpOut out;
+        for (int i = 0; i < 20; ++i) asked.start(out, {.url = receiver.url()});
+        ASSERT_TRUE(gate.wait_for_arrivals(20));
+    }
+    for (std::size_t i = 0; i < 20; ++i) {
+        EXPECT_EQ(asked.result(i).failure, Failure::cancelled);
+    }
+    gate.open();
+}
+
+TEST(HttpOut, AnAnswerWhoseBodyStillComesIsNotCancelledButCut) {
+    test::Gate gate;
+    Receiver receiver{[&](Connection& connection) {
+        connection.request();
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome");
+        connection.hang();
+    }};
+    HttpOut out;
+    Asked asked;
+    asked.start(out, {.url = receiver.url(), .deadlines = {.total = std::chrono::seconds{1}}});
+
+    const Result result = asked.result();
+
+    EXPECT_EQ(result.status, 200U);
+    EXPECT_EQ(result.failure, Failure::none);
+    EXPECT_EQ(result.body, "some");
+    EXPECT_TRUE(result.cut);
+    EXPECT_EQ(result.error, "timed out while reading the answer, after 1 s");
+}
+
+TEST(HttpOut, NobodyListens) {
+    std::string url;
+    {
+        const Receiver receiver{always({})};
+        url = receiver.url();
+    }
+
+    const Result result = perform({.url = url});
+
+    EXPECT_EQ(result.failure, Failure::connect);
+    EXPECT_EQ(result.phase, Phase::connect);
+    EXPECT_THAT(result.error, HasSubstr("127.0.0.1"));
+}
+
+TEST(HttpOut, WhatIsNoUrlOrWouldBeTwoHeadersIsBlocked) {
+    for (const char* url : {"", "ftp://a.example/", "http://", "a.example"}) {
+        const Result result = perform({.url = url});
+        EXPECT_EQ(result.failure, Failure::blocked) << url;
+        EXPECT_EQ(result.verdict, Verdict::bad_url) << url;
+    }
+    const Result result =
+        perform({.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nHost: c"}}});
+    EXPECT_EQ(result.failure, Failure::blocked);
+    EXPECT_EQ(result.verdict, Verdict::bad_header);
+}
+
+TEST(HttpOut, AProxyIsAskedForATunnelAndSeesNoHeaders) {
+    std::promise<std::string> to_proxy;
+    std::promise<std::string> to_receiver;
+    Receiver proxy{[&](Connection& connection) {
+        to_proxy.set_value(connection.request());
+        connection.send("HTTP/1.1 200 Tunnel\r\n\r\n");
+        to_receiver.set_value(connection.request());
+        connection.send(http_answer(204));
+    }};
+
+    const Result result = perform({.url = "http://198.51.100.7:81/x",
+                                   .headers = {{"X-Secret", "1"}},
+                                   .proxy = "http://me:word@" + proxy.url().substr(7)});
+
+    EXPECT_EQ(result.status, 204U);
+    const std::string asked = to_proxy.get_future().get();
+    EXPECT_THAT(asked, StartsWith("CONNECT 198.51.100.7:81 HTTP/1.1\r\n"));
+    EXPECT_THAT(asked, HasSubstr("Proxy-Authorization: Basic "));
+    EXPECT_THAT(asked, ::testing::Not(HasSubstr("X-Secret")));
+    EXPECT_THAT(to_receiver.get_future().get(), StartsWith("POST /x HTTP/1.1\r\n"));
+}
+
+TEST(HttpOut, AProxyThatRefusesIsNoAnswerOfTheReceiver) {
+    Receiver proxy{always(http_answer(403, "no"))};
+
+    const Result result = perform({.url = "http://198.51.100.7:81/x", .proxy = proxy.url()});
+
+    EXPECT_EQ(result.status, 0U);
+    EXPECT_EQ(result.failure, Failure::connect);
+    EXPECT_EQ(result.error, "the proxy answered 403");
+}
+
+TEST(HttpOut, AProxyDoesNotLeadAroundTheGuard) {
+    Receiver proxy{always(http_answer(200))};
+
+    const Result result = perform({.url = "http://169.254.169.254/",
+                                   .proxy = proxy.url(),
+                                   .egress = std::make_shared<Egress>()});
+
+    EXPECT_EQ(result.failure, Failure::blocked);
+    EXPECT_EQ(result.verdict, Verdict::link_local);
+    EXPECT_EQ(proxy.connections(), 0);
+}
+
+TEST_F(HttpOutTls, Http2IsSpokenWhereBothCan) {
+    Receiver receiver{test::serve_http2, {.certificate = files_, .http2 = true}};
+
+    const Result result =
+        perform({.url = receiver.url(), .body = "hello", .tls = {.ca_file = files_.certificate}});
+
+    EXPECT_EQ(result.status, 200U) << result.error;
+    EXPECT_EQ(result.http_version, "2");
+    EXPECT_GT(result.timings.tls, Duration{});
+}
+
+TEST_F(HttpOutTls, Http2CanBeTurnedOff) {
+    Receiver receiver{always(http_answer(200)), {.certificate = files_}};
+
+    const Result result =
+        perform({.url = receiver.url(), .tls = {.ca_file = files_.certificate}, .http2 = false});
+
+    EXPECT_EQ(result.status, 200U) << result.error;
+    EXPECT_EQ(result.http_version, "1.1");
+}
+
+TEST_F(HttpOutTls, WeShowOurCertificateToWhoeverWantsIt) {
+    const test::CertificateFiles ours{folder_.file("our-c.pem"), folder_.file("our-k.pem")};
+    test::write_certificate(ours, {.password = "word", .host = "waybill"});
+    Receiver receiver{
+        always(http_answer(200)),
+        {.certificate = files_, .client_ca = ours.certificate, .tls_version_max = 0x0303}};
+
+    const Result with = perform({.url = receiver.url(),
+                                 .tls = {.ca_file = files_.certificate,
+                                         .certificate_file = ours.certificate,
+                                         .key_file = ours.key,
+                                         .key_password = "word"}});
+    const Result without = perform({.url = receiver.url(), .tls = {.ca_file = files_.certificate}});
+
+    EXPECT_EQ(with.status, 200U) << with.error;
+    EXPECT_EQ(without.failure, Failure::tls);
+    EXPECT_EQ(receiver.served(), 1);
+}
+
+}  // namespace
+}  // namespace waybill::http_out
