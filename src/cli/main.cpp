@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "cli/command.hpp"
+#include "core/version.hpp"
 #include "server/config/units.hpp"
-#include "server/version.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/store.hpp"
 
@@ -97,7 +97,7 @@ int run(const std::vector<std::string>& words, const char* program) {
     if (at >= words.size()) {
         const Arguments arguments = Arguments::parse(words, global_options());
         if (arguments.has("version")) {
-            std::cout << "waybill " << server::version << "\n";
+            std::cout << "waybill " << version_text << "\n";
             return 0;
         }
         print_help();

@@ -8,12 +8,12 @@
 
 #include "cli/command.hpp"
 #include "cli/open_store.hpp"
+#include "core/version.hpp"
 #include "server/config/here.hpp"
 #include "server/config/secret.hpp"
 #include "server/config/units.hpp"
 #include "server/demo.hpp"
 #include "server/server.hpp"
-#include "server/version.hpp"
 #include "waybill/providers.hpp"
 #include "waybill/system.hpp"
 
@@ -138,7 +138,7 @@ int serve(const Arguments& arguments, const Globals& asked) {
     }
     allow_connections(loaded.config.server.connections_max, log);
     server::Server server{loaded.config, log, std::move(store)};
-    std::cout << "waybill " << server::version << " listens on " << server.address() << ", store "
+    std::cout << "waybill " << version_text << " listens on " << server.address() << ", store "
               << server::masked_url(loaded.config.store) << "\n";
     if (is_demo) print_demo(server, secret, globals);
     std::cout << std::flush;

@@ -119,4 +119,14 @@ bool is_plain_text(std::string_view text) {
     return all_code_points(text, [](std::string_view point) { return !is_control(point); });
 }
 
+std::optional<std::int64_t> plain_number(std::string_view digits, std::size_t digits_max) {
+    if (digits.empty() || digits.size() > digits_max) return std::nullopt;
+    std::int64_t value = 0;
+    for (const char c : digits) {
+        if (c < '0' || c > '9') return std::nullopt;
+        value = value * 10 + (c - '0');
+    }
+    return value;
+}
+
 }  // namespace waybill

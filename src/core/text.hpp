@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,10 @@ std::string clean_text(std::string_view text, std::size_t bytes_max);
 
 /// A-Z become a-z; nothing else changes, whatever the locale.
 std::string lower_ascii(std::string_view text);
+
+/// Digits alone, one at least, without sign or space. Nothing: it is not that, or has more than
+/// `digits_max`, which is 18 at most.
+std::optional<std::int64_t> plain_number(std::string_view digits, std::size_t digits_max);
 
 /// UTF-8 without NUL.
 bool is_storable_text(std::string_view text);

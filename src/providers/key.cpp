@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/webhook/standard_key.hpp"
 #include "waybill/signing.hpp"
 
 namespace waybill::providers {
@@ -9,15 +10,13 @@ namespace {
 
 using signing::Hash;
 
-constexpr std::string_view kSecretPrefix = "whsec_";
-constexpr std::string_view kPublicPrefix = "whpk_";
-constexpr std::string_view kPrivatePrefix = "whsk_";
-
 std::optional<std::string> bytes_of(KeyForm form, std::string_view secret) {
     switch (form) {
         case KeyForm::hex: return signing::from_hex(secret);
         case KeyForm::base64:
-            if (secret.starts_with(kSecretPrefix)) secret.remove_prefix(kSecretPrefix.size());
+            if (secret.starts_with(webhook::secret_prefix)) {
+                secret.remove_prefix(webhook::secret_prefix.size());
+            }
             return signing::from_base64(secret);
         default: return std::string{secret};
     }
@@ -33,19 +32,19 @@ std::optional<signing::PublicKey> public_key(Algorithm algorithm, std::string_vi
 }
 
 std::vector<Key> standard_keys(std::string_view secret) {
+    using Kind = webhook::StandardKey::Kind;
+    webhook::StandardKey key = webhook::standard_key(secret);
     std::vector<Key> keys;
-    if (secret.starts_with(kPrivatePrefix)) return keys;  // it signs, and belongs to the sender
-    if (secret.starts_with(kPublicPrefix)) {
-        const auto bytes = signing::from_base64(secret.substr(kPublicPrefix.size()));
-        auto key = bytes ? signing::PublicKey::ed25519(*bytes) : std::nullopt;
-        if (key) keys.emplace_back(*std::move(key));
-        return keys;
+    if (key.kind == Kind::public_key) {
+        keys.emplace_back(signing::PublicKey::ed25519(key.bytes).value());
+    } else if (key.kind == Kind::hmac) {
+        // Some senders leave the prefix away and mean base64 all the same.
+        const bool is_marked = secret.starts_with(webhook::secret_prefix);
+        auto bytes = is_marked ? std::nullopt : signing::from_base64(secret);
+        if (bytes && !bytes->empty()) keys.emplace_back(Algorithm::hmac_sha256, *std::move(bytes));
+        keys.emplace_back(Algorithm::hmac_sha256, std::move(key.bytes));
     }
-    const bool is_marked = secret.starts_with(kSecretPrefix);
-    auto bytes = signing::from_base64(is_marked ? secret.substr(kSecretPrefix.size()) : secret);
-    if (bytes && !bytes->empty()) keys.emplace_back(Algorithm::hmac_sha256, *std::move(bytes));
-    if (!is_marked) keys.emplace_back(Algorithm::hmac_sha256, std::string{secret});
-    return keys;
+    return keys;  // of a private key none: it signs, and belongs to the sender
 }
 
 std::string code(Algorithm algorithm, std::string_view key, const SignedString& text) {

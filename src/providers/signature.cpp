@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/credentials.hpp"
+#include "core/webhook/signature_list.hpp"
 #include "providers/timestamp.hpp"
 #include "waybill/signing.hpp"
 
@@ -43,13 +44,15 @@ std::vector<Text> split(const Scheme& scheme, std::string_view value) {
         }
         return texts;
     }
-    const bool is_versions = scheme.syntax == Syntax::versions;
+    if (scheme.syntax == Syntax::versions) {
+        for (const auto& [version, text] : webhook::listed_signatures(value)) {
+            texts.push_back({version, text});
+        }
+        return texts;
+    }
     while (!value.empty()) {
-        std::string_view item = cut(value, is_versions ? ' ' : scheme.separator);
-        const std::string_view name = trimmed_front(cut(item, is_versions ? ',' : '='));
-        if (is_versions && name == "v1") texts.push_back({"v1", item});
-        if (is_versions && name == "v1a") texts.push_back({"v1a", item});
-        if (!is_versions && name == scheme.label) texts.push_back({{}, item});
+        std::string_view item = cut(value, scheme.separator);
+        if (trimmed_front(cut(item, '=')) == scheme.label) texts.push_back({{}, item});
     }
     return texts;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "core/text.hpp"
 #include "providers/reading.hpp"
 
 namespace waybill::providers {
@@ -17,16 +18,6 @@ using std::chrono::seconds;
 constexpr std::size_t kSecondDigitsMax = 11;
 constexpr std::size_t kMillisecondDigitsMax = 14;
 
-std::optional<std::int64_t> number(std::string_view text, std::size_t digits_max) {
-    if (text.empty() || text.size() > digits_max) return std::nullopt;
-    std::int64_t value = 0;
-    for (const char c : text) {
-        if (c < '0' || c > '9') return std::nullopt;
-        value = value * 10 + (c - '0');
-    }
-    return value;
-}
-
 /// Reads from the front of a text; once something is wrong it stays wrong.
 class Reader {
 public:
@@ -34,7 +25,7 @@ public:
 
     int digits(std::size_t count) {
         const auto value =
-            count <= rest_.size() ? number(rest_.substr(0, count), count) : std::nullopt;
+            count <= rest_.size() ? plain_number(rest_.substr(0, count), count) : std::nullopt;
         good_ = good_ && value;
         rest_.remove_prefix(std::min(count, rest_.size()));
         return static_cast<int>(value.value_or(0));
@@ -105,7 +96,7 @@ std::optional<StoreTime> parse_rfc3339(std::string_view text) {
 std::optional<StoreTime> parse_time(std::string_view text, TimeUnit unit) {
     if (unit == TimeUnit::rfc3339) return parse_rfc3339(text);
     const bool is_seconds = unit == TimeUnit::seconds;
-    const auto value = number(text, is_seconds ? kSecondDigitsMax : kMillisecondDigitsMax);
+    const auto value = plain_number(text, is_seconds ? kSecondDigitsMax : kMillisecondDigitsMax);
     if (!value) return std::nullopt;
     return StoreTime{is_seconds ? Duration{seconds{*value}} : Duration{milliseconds{*value}}};
 }

@@ -7,8 +7,8 @@
 
 #include <unistd.h>
 
+#include "core/version.hpp"
 #include "server/exposition.hpp"
-#include "server/version.hpp"
 
 namespace waybill::server {
 namespace {
@@ -172,7 +172,7 @@ void write_store(Exposition& page, const StoreHealth& store) {
 std::string metrics_page(const Metrics& metrics, const Levels& levels) {
     Exposition page;
     page.gauge("waybill_build_info", "Always 1; the version is the label.");
-    page.sample(1, {{"version", version}});
+    page.sample(1, {{"version", version_text}});
     write_webhooks(page, metrics);
     write_engine_counts(page, metrics);
     write_engine_levels(page, levels);

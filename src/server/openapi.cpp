@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/version.hpp"
+#include "core/version.hpp"
 
 namespace waybill::server {
 namespace {
@@ -155,7 +155,7 @@ Value openapi() {
         {"content", Object{{"application/json", Object{{"schema", error_schema()}}}}}};
     return Object{
         {"openapi", "3.1.0"},
-        {"info", Object{{"title", "Waybill"}, {"version", version}}},
+        {"info", Object{{"title", "Waybill"}, {"version", version_text}}},
         {"security", Array{Object{{"token", Array{}}}}},
         {"paths", std::move(paths)},
         {"components", Object{{"securitySchemes",

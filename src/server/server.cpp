@@ -9,6 +9,7 @@
 
 #include "core/credentials.hpp"
 #include "core/text.hpp"
+#include "core/version.hpp"
 #include "server/admin.hpp"
 #include "server/answer.hpp"
 #include "server/desk.hpp"
@@ -19,7 +20,6 @@
 #include "server/seldom.hpp"
 #include "server/token.hpp"
 #include "server/unserved.hpp"
-#include "server/version.hpp"
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/json.hpp"
@@ -41,7 +41,7 @@ std::string actor_of(const HttpRequest& request, const std::string& token_name) 
 /// For whoever opens the printed URL in a browser.
 json::Object what_is_here() {
     return {
-        {"waybill", version},
+        {"waybill", version_text},
         {"webhooks", "POST /webhooks/{source}"},
         {"live", "GET /healthz"},
         {"ready", "GET /readyz"},

@@ -1,6 +1,5 @@
 #include "server/token.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -8,21 +7,15 @@
 #include <stdexcept>
 
 #include <fcntl.h>
-#include <openssl/rand.h>
 #include <unistd.h>
 
+#include "core/signing/random_bytes.hpp"
 #include "waybill/signing.hpp"
 
 namespace waybill::server {
 
 std::string make_token() {
-    std::array<unsigned char, 32> bytes{};
-    const int size = static_cast<int>(bytes.size());
-    const int done = ::RAND_bytes(bytes.data(), size);  // lint: allow(seams) a secret
-    if (done != 1) {
-        throw std::runtime_error("no randomness");
-    }
-    return signing::to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return signing::to_hex(signing::random_bytes(32));
 }
 
 std::string local_access_file(const std::string& store_file) {

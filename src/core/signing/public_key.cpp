@@ -96,4 +96,17 @@ std::optional<std::string> ed25519_sign(std::string_view seed, std::string_view 
     return done && size == signature.size() ? std::optional{signature} : std::nullopt;
 }
 
+std::optional<std::string> ed25519_public(std::string_view seed) {
+    const Quietly quietly;
+    if (seed.size() != kEd25519Bytes) return std::nullopt;
+    const Owned<EVP_PKEY> key{
+        EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, bytes_of(seed), seed.size())};
+    std::string bytes(kEd25519Bytes, '\0');
+    std::size_t size = bytes.size();
+    const bool done =
+        key && EVP_PKEY_get_raw_public_key(
+                   key.get(), reinterpret_cast<unsigned char*>(bytes.data()), &size) == 1;
+    return done && size == bytes.size() ? std::optional{bytes} : std::nullopt;
+}
+
 }  // namespace waybill::signing

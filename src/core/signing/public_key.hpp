@@ -34,5 +34,7 @@ private:
 
 /// With the 32 bytes of a private key.
 std::optional<std::string> ed25519_sign(std::string_view seed, std::string_view bytes);
+/// The 32 bytes of the public key that belongs to it. Nothing: it is no private key.
+std::optional<std::string> ed25519_public(std::string_view seed);
 
 }  // namespace waybill::signing

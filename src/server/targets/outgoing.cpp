@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "core/text.hpp"
-#include "server/version.hpp"
+#include "core/version.hpp"
 #include "waybill/signing.hpp"
 
 namespace waybill::server {
@@ -75,7 +75,7 @@ std::optional<Duration> retry_after(const HttpHeaders& headers) {
 HttpHeaders outgoing_headers(const DeliveryItem& item, const std::string& secret, StoreTime now) {
     const Message& message = *item.message;
     HttpHeaders headers;
-    headers.add("User-Agent", std::string{"Waybill/"} + version);
+    headers.add("User-Agent", std::string{"Waybill/"} + version_text);
     headers.add("Content-Type",
                 message.content_type.empty() ? "application/octet-stream" : message.content_type);
     headers.add("X-Waybill-Message-Id", to_string(message.id));
