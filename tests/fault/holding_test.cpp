@@ -48,8 +48,7 @@ TEST_F(HeldTransaction, ThatReadsCostsNoThroughputAndNoTakeover) {
     const std::size_t since = instances_.position();
     const auto begin = steady_now();
     instances_.kill("one");
-    ASSERT_TRUE(
-        instances_.wait_for(event("scanned", "two"), 16 - has, Instances::patience, since))
+    ASSERT_TRUE(instances_.wait_for(event("scanned", "two"), 16 - has, Instances::patience, since))
         << heard_kinds();
     const Seconds took = steady_now() - begin;
     holder.run("commit");
