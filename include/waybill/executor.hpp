@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,11 +39,16 @@ struct Delivery {
     LocalTime deadline = local_never;
 };
 
+/// What an executor may say of an attempt beside its outcome.
+inline constexpr std::size_t detail_bytes_max = std::size_t{128} << 10;
+
 /// What became of one item.
 struct DeliveryResult {
     Outcome outcome{};
     /// Inline targets only.
     InlineResult::Record record = InlineResult::Record::not_done;
+    /// For the log of attempts: JSON, at most detail_bytes_max; a longer one is left out and said so.
+    std::string detail{};
 
     bool operator==(const DeliveryResult&) const = default;
 };

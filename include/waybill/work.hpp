@@ -83,6 +83,8 @@ struct Attempt {
     StoreTime at{};
     Duration took{};
     std::string error{};
+    /// What the executor wants people to see of it, as JSON; empty: nothing.
+    std::string detail{};
 
     bool operator==(const Attempt&) const = default;
 };

@@ -57,8 +57,7 @@ std::string value_text(const Value& value) {
 }
 
 bool is_list_of_words(const Value& list) {
-    const json::Array& items = list.as_array();
-    return !items.empty() && !is_a<json::Object>(items.front());
+    return !std::ranges::all_of(list.as_array(), is_a<json::Object>);
 }
 
 /// One line, whatever others have written into it.

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "server/log.hpp"
+#include "waybill/executor.hpp"
 #include "waybill/signing.hpp"
 
 namespace waybill::server {
@@ -63,6 +64,31 @@ Value letter_json(const DeadLetter& letter) {
     return object;
 }
 
+std::string_view name_of(Attempt::Result result) {
+    switch (result) {
+        case Attempt::Result::done: return "done";
+        case Attempt::Result::dead: return "dead";
+        default: return "failed";
+    }
+}
+
+Value attempt_json(const Attempt& attempt) {
+    Object object{{"target", attempt.target},
+                  {"number", attempt.number},
+                  {"requeues", attempt.requeues},
+                  {"result", name_of(attempt.result)},
+                  {"at", time_text(attempt.at)},
+                  {"took_us", attempt.took.count()},
+                  {"error", clean_text(attempt.error, 4096)}};
+    if (attempt.detail.empty()) return object;
+    try {
+        object.emplace_back("detail", json::parse(attempt.detail));
+    } catch (const DecodeError&) {
+        object.emplace_back("detail", clean_text(attempt.detail, detail_bytes_max));
+    }
+    return object;
+}
+
 }  // namespace
 
 std::string_view state_name(Filter::State state) {
@@ -103,11 +129,7 @@ Value to_json(const MessageDetail& detail) {
     object.emplace_back("dead", std::move(dead));
     Array attempts;
     for (const Attempt& attempt : detail.attempts) {
-        attempts.push_back(Object{{"target", attempt.target},
-                                  {"number", attempt.number},
-                                  {"at", time_text(attempt.at)},
-                                  {"took_us", attempt.took.count()},
-                                  {"error", clean_text(attempt.error, 4096)}});
+        attempts.push_back(attempt_json(attempt));
     }
     object.emplace_back("attempts", std::move(attempts));
     return object;

@@ -39,7 +39,8 @@ Settlement Player::settlement(Dice& dice, const Entry& entry) {
                                  .result = result,
                                  .at = now,
                                  .took = 7us,
-                                 .error = "no"});
+                                 .error = "no",
+                                 .detail = dice.one_in(2) ? R"({"status":500,"body":"é\n"})" : ""});
     };
     switch (dice.below(9)) {
         case 0:

@@ -154,7 +154,8 @@ std::string Transcript::tell(const Attempt& attempt) {
     return "attempt " + short_id(attempt.message) + " " + attempt.target + " " +
            std::to_string(attempt.requeues) + "/" + std::to_string(attempt.number) + " result " +
            std::to_string(static_cast<int>(attempt.result)) + " " + time(attempt.at) + " took " +
-           std::to_string(attempt.took.count()) + " " + quoted(attempt.error);
+           std::to_string(attempt.took.count()) + " " + quoted(attempt.error) +
+           (attempt.detail.empty() ? "" : " detail " + quoted(attempt.detail));
 }
 
 std::string Transcript::tell(const MessageSummary& summary) {

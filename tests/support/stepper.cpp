@@ -67,7 +67,11 @@ void Stepper::call_store(const engine::ChannelCall& call) {
                 after_read(*request);
             }
         } else {
-            reply = store_.settle(std::get<SettleBatch>(call));
+            const auto& batch = std::get<SettleBatch>(call);
+            if (before_settle) {
+                before_settle(batch);
+            }
+            reply = store_.settle(batch);
         }
     } catch (const StoreError& error) {
         reply = engine::Failure{error.reaction(), error.what()};
@@ -91,9 +95,10 @@ void Stepper::run(engine::Run run) {
     engine_->on_outcome(clock_.now(), run.id, std::move(results));
 }
 
-void Stepper::finish_held(engine::RunId run, Outcome outcome) {
+void Stepper::finish_held(engine::RunId run, Outcome outcome, const std::string& detail) {
     const auto found = std::ranges::find(held_, run, &engine::Run::id);
-    engine::RunResults results(found->items.size(), engine::RunResult{outcome});
+    engine::RunResults results(found->items.size(),
+                               engine::RunResult{.outcome = outcome, .detail = detail});
     held_.erase(found);
     engine_->on_outcome(clock_.now(), run, std::move(results));
     settle_down();

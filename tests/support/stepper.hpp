@@ -46,7 +46,7 @@ public:
 
     /// Appends to the store, and hands over or only wakes.
     std::vector<AppendResult> append(std::vector<Message> messages, bool hand_over = false);
-    void finish_held(engine::RunId run, Outcome outcome);
+    void finish_held(engine::RunId run, Outcome outcome, const std::string& detail = {});
 
     void on_event(const Event& event) noexcept override;
 
@@ -54,6 +54,9 @@ public:
     bool store_is_in_order = true;
     /// Called when the store has answered a read, before the engine hears of it.
     std::function<void(const ReadRequest&)> after_read{};
+
+    /// Called with what is about to be settled.
+    std::function<void(const SettleBatch&)> before_settle{};
 
     engine::Engine& engine() { return *engine_; }
     /// Every start, as "target:body" (the first dozen characters of it).

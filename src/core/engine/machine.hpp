@@ -200,13 +200,14 @@ private:
     void ghost_returned(const RunState& run);
     void end_part(const RunState& run, const RunState::Part& part, std::optional<RunResult> result);
     void apply(Work& work, Delivery& delivery, const RunState& run, const RunResult& result);
-    void fail(Work& work, Delivery& delivery, const Fail& failure, Duration took);
+    void fail(Work& work, Delivery& delivery, const Fail& failure, Duration took,
+              std::string_view detail);
     void release(Work& work, Delivery& delivery);
     /// `because`: the predecessor it dies with. An operator's cancel does not halt the lane.
     void kill(Work& work, Delivery& delivery, std::string_view reason,
               std::string_view because = {}, bool may_halt = true);
     void log_attempt(Work& work, const Delivery& delivery, Attempt::Result result, Duration took,
-                     std::string_view error);
+                     std::string_view error, std::string_view detail);
     std::string_view target_key(const Work& work, const Delivery& delivery) const;
     std::uint64_t delivery_ghost(const Uuid& message, std::uint32_t target) const;
     std::uint64_t lane_ghost(PartitionId partition, std::uint64_t lane) const;

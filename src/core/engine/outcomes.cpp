@@ -15,6 +15,18 @@ namespace {
 constexpr std::size_t kErrorBytesMax = 4000;
 constexpr Duration kRetryAfterMax = 24h;
 
+/// Half of a JSON text is none: one that is too long is left out as a whole.
+std::string storable_detail(std::string_view detail) {
+    std::string clean;
+    if (detail.size() <= detail_bytes_max) {
+        // What is not UTF-8 may grow threefold.
+        clean = clean_text(detail, 3 * detail_bytes_max);
+        if (clean.size() <= detail_bytes_max) return clean;
+    }
+    return R"({"left_out":"the detail is longer than )" + std::to_string(detail_bytes_max) +
+           R"( bytes"})";
+}
+
 }  // namespace
 
 /// By message, not by row: a requeue of it has another row.
@@ -211,7 +223,7 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
     if (recorded || std::holds_alternative<Done>(result.outcome)) {
         delivery.state = Delivery::State::done;
         delivery.changed = true;
-        log_attempt(work, delivery, Attempt::Result::done, took, {});
+        log_attempt(work, delivery, Attempt::Result::done, took, {}, result.detail);
         return mark_dirty(work);
     }
     if (delivery.cancel) {
@@ -224,23 +236,24 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
         return mark_dirty(work);
     }
     if (const auto* dead = std::get_if<Dead>(&result.outcome)) {
-        log_attempt(work, delivery, Attempt::Result::dead, took, dead->reason);
+        log_attempt(work, delivery, Attempt::Result::dead, took, dead->reason, result.detail);
         return kill(work, delivery, dead->reason);
     }
     if (run.cancelled && !run.timed_out) {
         return release(work, delivery);  // we asked it to end: not its fault
     }
-    fail(work, delivery, std::get<Fail>(result.outcome), took);
+    fail(work, delivery, std::get<Fail>(result.outcome), took, result.detail);
 }
 
-void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration took) {
+void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration took,
+                   std::string_view detail) {
     const BoxState& box = box_of(work);
     const RouteTarget& route = box.routes.targets()[delivery.target];
     const RetryPolicy& retry = box.box->targets[route.local].options.retry;
     std::string reason = clean_text(failure.reason, kErrorBytesMax);
     const bool last = failure.permanent || delivery.failures + 1 >= retry.max_attempts;
     log_attempt(work, delivery, last ? Attempt::Result::dead : Attempt::Result::failed, took,
-                reason);
+                reason, detail);
     ++delivery.failures;
     delivery.last_error = reason;
     emit(Event::Kind::failed, work, route.target.key, reason, delivery.failures);
@@ -306,7 +319,7 @@ void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
 }
 
 void Machine::log_attempt(Work& work, const Delivery& delivery, Attempt::Result result,
-                          Duration took, std::string_view error) {
+                          Duration took, std::string_view error, std::string_view detail) {
     const AttemptsLog log = box_of(work).box->options.attempts_log;
     if (log == AttemptsLog::none ||
         (log == AttemptsLog::failures && result == Attempt::Result::done)) {
@@ -319,7 +332,8 @@ void Machine::log_attempt(Work& work, const Delivery& delivery, Attempt::Result 
                              .result = result,
                              .at = store_now(),
                              .took = took,
-                             .error = clean_text(error, kErrorBytesMax)});
+                             .error = clean_text(error, kErrorBytesMax),
+                             .detail = storable_detail(detail)});
 }
 
 std::string_view Machine::target_key(const Work& work, const Delivery& delivery) const {

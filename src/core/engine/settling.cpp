@@ -7,6 +7,13 @@ namespace waybill::engine {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// What executors say of their attempts, per batch: the rest follows with the next one.
+constexpr std::size_t kDetailBytesMax = std::size_t{4} << 20;
+
+}  // namespace
+
 void Machine::mark_dirty(Work& work) {
     if (work.settle == Work::Settle::sent) {
         work.settle = Work::Settle::sent_and_dirty;
@@ -31,7 +38,8 @@ std::optional<SettleBatch> Machine::next_settle() {
             batch.fences.push_back({partition.id, partition.token});
         }
     };
-    while (!dirty_.empty() && sent_.size() < settle_limit_) {
+    std::size_t detail_bytes = 0;
+    while (!dirty_.empty() && sent_.size() < settle_limit_ && detail_bytes < kDetailBytesMax) {
         Work& work = *dirty_.front();
         dirty_.pop_front();
         if (work.inline_running) {
@@ -43,6 +51,7 @@ std::optional<SettleBatch> Machine::next_settle() {
             fence(*last);
         }
         batch.items.push_back(settlement_of(work));
+        for (const Attempt& attempt : work.attempts) detail_bytes += attempt.detail.size();
         work.settle = Work::Settle::sent;
         sent_.push_back(&work);
     }
@@ -111,7 +120,10 @@ Settlement Machine::settlement_of(Work& work) {
         std::ranges::for_each(item.progress,
                               [&](Progress& progress) { blank(progress.last_error); });
         std::ranges::for_each(item.dead, [&](DeadLetter& letter) { blank(letter.reason); });
-        std::ranges::for_each(item.attempts, [&](Attempt& attempt) { blank(attempt.error); });
+        std::ranges::for_each(item.attempts, [&](Attempt& attempt) {
+            blank(attempt.error);
+            attempt.detail.clear();
+        });
     }
     return item;
 }

@@ -50,7 +50,8 @@ std::vector<Attempt> attempts_of(Database& db, Sequence message, const Uuid& id)
                        .result = rows.number<Attempt::Result>(3),
                        .at = rows.time(4),
                        .took = Duration{rows.integer(5)},
-                       .error = rows.string(6)});
+                       .error = rows.string(6),
+                       .detail = rows.string(7)});
     }
     return all;
 }

@@ -78,6 +78,7 @@ public:
         attempt_at_.add(attempt.at);
         attempt_took_.add(attempt.took);
         attempt_error_.add(attempt.error);
+        attempt_detail_.add(attempt.detail);
     }
     void add_answer(const CommandResult& result) {
         command_id_.add(result.id);
@@ -97,7 +98,7 @@ public:
             dead_reason_, dead_failures_, dead_requeues_, dead_because_, dead_at_,
             attempt_partition_, attempt_sequence_, attempt_id_, attempt_target_, attempt_requeues_,
             attempt_number_, attempt_result_, attempt_at_, attempt_took_, attempt_error_,
-            command_id_, command_partition_, command_carried_out_, command_text_);
+            attempt_detail_, command_id_, command_partition_, command_carried_out_, command_text_);
     }
 
 private:
@@ -109,7 +110,8 @@ private:
         dead_sequence_{}, dead_failures_{}, dead_at_{}, attempt_sequence_{}, attempt_number_{},
         attempt_at_{}, attempt_took_{}, command_id_{};
     Texts fence_generation_{}, change_progress_{}, change_seen_{}, revive_target_{}, dead_target_{},
-        dead_reason_{}, dead_because_{}, attempt_target_{}, attempt_error_{}, command_text_{};
+        dead_reason_{}, dead_because_{}, attempt_target_{}, attempt_error_{}, attempt_detail_{},
+        command_text_{};
     Flags finish_drop_{}, change_halted_{}, change_parked_{}, command_carried_out_{};
     Ints change_strikes_{}, change_requeues_{}, dead_requeues_{}, attempt_requeues_{};
     Smalls attempt_result_{};

@@ -49,9 +49,16 @@ std::vector<Attempt> attempts_of(Database& db, Sequence message, const Uuid& id)
                        .result = static_cast<Attempt::Result>(rows.integer(3)),
                        .at = rows.time(4),
                        .took = Duration{rows.integer(5)},
-                       .error = rows.string(6)});
+                       .error = rows.string(6),
+                       .detail = rows.string(7)});
     }
     return all;
+}
+
+bool was_attempted(Database& db, Sequence message, const std::string& target) {
+    Rows rows = db.query(sql::was_attempted, message, target);
+    rows.next();
+    return rows.flag(0);
 }
 
 Filter::State state_of(Database& db, const Place& message) {
@@ -68,7 +75,7 @@ Filter::State state_of(Database& db, const Place& message) {
 bool concerns(Database& db, const Place& message, const std::string& target) {
     const auto named = [&](const auto& item) { return item.target == target; };
     return std::ranges::any_of(letters_of(db, message.sequence), named) ||
-           std::ranges::any_of(attempts_of(db, message.sequence, {}), named) ||
+           was_attempted(db, message.sequence, target) ||
            std::ranges::any_of(open_rows(db, message), [&](const OpenRow& row) {
                return std::ranges::any_of(row.entry.progress, named) ||
                       std::ranges::find(row.entry.only, target) != row.entry.only.end();

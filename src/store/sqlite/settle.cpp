@@ -75,7 +75,7 @@ private:
         for (const Attempt& attempt : item.attempts) {
             db_.execute(sql::insert_attempt, message, attempt.target, attempt.requeues,
                         attempt.number, session_.box_of(item.partition).id, attempt.result,
-                        attempt.at, attempt.took, attempt.error);
+                        attempt.at, attempt.took, attempt.error, attempt.detail);
         }
     }
 

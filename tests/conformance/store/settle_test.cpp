@@ -1,4 +1,5 @@
 #include "harness.hpp"
+#include "waybill/executor.hpp"
 
 namespace waybill::test {
 namespace {
@@ -199,6 +200,28 @@ TEST_P(StoreConformance, AttemptsAreKeptByTheirIdentity) {
                 testing::UnorderedElementsAreArray(item.attempts));
 }
 
+TEST_P(StoreConformance, WhatAnExecutorSaysOfAnAttemptIsReadAsItWasWritten) {
+    declare_box();
+    append(order(1));
+    Host host = owner();
+    const Entry row = only_row(host);
+    Settlement item = unchanged(row);
+    item.attempts = {attempt(row, "billing", 1), attempt(row, "billing", 2),
+                     attempt(row, "billing", 3)};
+    item.attempts[0].detail = R"({"body":"{\"a\":[1,\\\\ 'null' \u0000 é 漢 ,NULL}"})";
+    item.attempts[1].detail = "{\"body\":\"" + std::string(detail_bytes_max - 11, '\\') + "\"}";
+
+    host.settle({item});
+    Settlement last = finished(row);
+    last.attempts = {attempt(row, "billing", 4)};
+    last.attempts[0].detail = R"({"status":200})";
+    host.settle({last});
+
+    item.attempts.push_back(last.attempts[0]);
+    EXPECT_THAT(catalogue().get(id_of(1))->attempts,
+                testing::UnorderedElementsAreArray(item.attempts));
+}
+
 TEST_P(StoreConformance, AnEmptySettleOnlyAsksWhetherThePartitionsAreStillOurs) {
     declare_box();
     Host host = owner();
@@ -224,6 +247,7 @@ TEST_P(StoreConformance, OneHostileTextAmongFiveHundredNeverAppliesAPart) {
             item.progress = {failed("billing", 1)};
             item.progress[0].last_error = std::string("nul \0 and \xC3\x28 and \xFF", 19);
             item.attempts = {attempt(row, "billing", 1, item.progress[0].last_error)};
+            item.attempts[0].detail = item.progress[0].last_error;
         }
         items.push_back(item);
     }

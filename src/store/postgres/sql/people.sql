@@ -90,7 +90,7 @@ from waybill.open o where o.message = $2::bigint
 order by 2;
 
 -- name: attempts_of_message
-select target, requeues, number, result, at, took, error from waybill.attempt
+select target, requeues, number, result, at, took, error, detail from waybill.attempt
 where message = $1::bigint order by at, target collate "C", requeues, number;
 
 -- name: message_by_id

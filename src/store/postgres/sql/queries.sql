@@ -197,8 +197,8 @@ select * from waybill.settle($1::bigint, $2::integer[], $3::uuid[], $4::bigint[]
     $24::bigint[], $25::text[], $26::integer[], $27::bigint[], $28::uuid[], $29::bigint[],
     $30::text[], $31::text[], $32::bigint[], $33::integer[], $34::text[], $35::bigint[],
     $36::integer[], $37::bigint[], $38::uuid[], $39::text[], $40::integer[], $41::bigint[],
-    $42::smallint[], $43::bigint[], $44::bigint[], $45::text[], $46::bigint[], $47::integer[],
-    $48::boolean[], $49::text[]);
+    $42::smallint[], $43::bigint[], $44::bigint[], $45::text[], $46::text[], $47::bigint[],
+    $48::integer[], $49::boolean[], $50::text[]);
 
 -- name: inline_state
 -- Which transaction this is (no two of a session begin in the same microsecond), whether the partition is

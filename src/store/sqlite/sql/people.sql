@@ -15,8 +15,11 @@ from waybill_dead d join waybill_message m on m.sequence = d.message
 where d.number > ?1 and d.at >= ?2 and d.at < ?3 order by d.number;
 
 -- name: attempts_of_message
-select target, requeues, number, result, at, took, error from waybill_attempt
+select target, requeues, number, result, at, took, error, detail from waybill_attempt
 where message = ?1 order by at, target, requeues, number;
+
+-- name: was_attempted
+select exists (select 1 from waybill_attempt where message = ?1 and target = ?2);
 
 -- name: messages_before
 -- Newest first. What wildcards and states ask is looked at row by row; the body comes when the rest fits.

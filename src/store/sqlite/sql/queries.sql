@@ -299,8 +299,8 @@ delete from waybill_attempt where message = ?1;
 -- name: insert_attempt
 -- Writing it twice is writing it once.
 insert or ignore into waybill_attempt
-    (message, target, requeues, number, box, result, at, took, error)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+    (message, target, requeues, number, box, result, at, took, error, detail)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 
 -- name: put_dead
 insert into waybill_dead

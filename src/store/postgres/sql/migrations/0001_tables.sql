@@ -204,6 +204,7 @@ create table waybill.attempt (
     at bigint not null,
     took bigint not null,
     error text not null,
+    detail text not null default '',
     primary key (message, target, requeues, number)
 );
 create index attempt_age on waybill.attempt (box, at);

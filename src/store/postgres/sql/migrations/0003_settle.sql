@@ -25,7 +25,7 @@ create function waybill.settle(
     -- Lines of the log, by the row they are about.
     attempt_partition integer[], attempt_sequence bigint[], attempt_id uuid[], attempt_target text[],
     attempt_requeues integer[], attempt_number bigint[], attempt_result smallint[],
-    attempt_at bigint[], attempt_took bigint[], attempt_error text[],
+    attempt_at bigint[], attempt_took bigint[], attempt_error text[], attempt_detail text[],
     -- Answers to commands.
     command_id bigint[], command_partition integer[], command_carried_out boolean[],
     command_text text[])
@@ -64,13 +64,14 @@ begin
     -- A row that is gone was settled before, all of it.
     if cardinality(attempt_partition) > 0 then
         insert into waybill.attempt
-            (message, target, requeues, number, box, result, at, took, error)
+            (message, target, requeues, number, box, result, at, took, error, detail)
         select coalesce(o.message, o.sequence), a.target, a.requeues, a.number, p.box, a.result,
-            a.at, a.took, a.error
+            a.at, a.took, a.error, a.detail
         from unnest(attempt_partition, attempt_sequence, attempt_id, attempt_target,
                 attempt_requeues, attempt_number, attempt_result, attempt_at, attempt_took,
-                attempt_error)
-            as a (partition, sequence, id, target, requeues, number, result, at, took, error)
+                attempt_error, attempt_detail)
+            as a (partition, sequence, id, target, requeues, number, result, at, took, error,
+                detail)
         join waybill.open o on o.partition = a.partition and o.parked in (false, true)
             and o.sequence = a.sequence and o.id = a.id
         join waybill.partition p on p.id = a.partition

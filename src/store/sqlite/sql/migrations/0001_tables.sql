@@ -143,6 +143,7 @@ create table waybill_attempt (
     at integer not null,
     took integer not null,
     error text not null,
+    detail text not null default '',
     primary key (message, target, requeues, number)
 ) strict, without rowid;
 create index waybill_attempt_age on waybill_attempt (box, at);
