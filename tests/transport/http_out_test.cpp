@@ -1,11 +1,11 @@
 #include "transport/http_out/http_out.hpp"
 
 #include <future>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/asked.hpp"
 #include "support/gate.hpp"
 #include "support/receiver.hpp"
 #include "support/temporary_folder.hpp"
@@ -14,6 +14,7 @@ namespace waybill::http_out {
 namespace {
 
 using test::always;
+using test::Asked;
 using test::Connection;
 using test::http_answer;
 using test::Receiver;
@@ -27,22 +28,6 @@ protected:
 
     test::TemporaryFolder folder_{};
     test::CertificateFiles files_{folder_.file("c.pem"), folder_.file("k.pem")};
-};
-
-/// Starts requests and waits for their results.
-class Asked {
-public:
-    std::uint64_t start(HttpOut& out, Request request) {
-        auto promise = std::make_shared<std::promise<Result>>();
-        results_.push_back(promise->get_future());
-        return out.start(std::move(request), [promise](Result result) {
-            promise->set_value(std::move(result));  // throws when it comes twice
-        });
-    }
-    Result result(std::size_t number = 0) { return results_.at(number).get(); }
-
-private:
-    std::vector<std::future<Result>> results_{};
 };
 
 TEST(HttpOut, AnAnswerComesWithWhereAndHow) {
@@ -105,12 +90,11 @@ TEST(HttpOut, AConnectionIsUsedAgain) {
     Receiver receiver{always(http_answer(200, "a"))};
     HttpOut out;
     for (int i = 0; i < 5; ++i) {
-        Asked asked;
-        asked.start(out, {.url = receiver.url()});
-        const Result result = asked.result();
+        const Result result = test::ask(out, {.url = receiver.url()});
         EXPECT_EQ(result.status, 200U);
         EXPECT_EQ(result.address, "127.0.0.1");
         EXPECT_EQ(result.phase, Phase::done);
+        EXPECT_EQ(result.timings.connect > Duration{}, i == 0);
     }
     EXPECT_EQ(receiver.connections(), 1);
 }

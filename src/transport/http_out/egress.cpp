@@ -1,10 +1,9 @@
 #include "transport/http_out/egress.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <memory>
+#include <optional>
 
-#include <curl/curl.h>
+#include "transport/http_out/url.hpp"
 
 namespace waybill::http_out {
 namespace {
@@ -78,15 +77,6 @@ bool is_plain(const std::string& url) {
     });
 }
 
-using Url = std::unique_ptr<CURLU, void (*)(CURLU*)>;
-
-std::string part(const Url& url, CURLUPart which, unsigned flags = 0) {
-    char* text = nullptr;
-    if (::curl_url_get(url.get(), which, &text, flags) != CURLUE_OK) return {};
-    const std::unique_ptr<char, void (*)(void*)> owned{text, ::curl_free};
-    return text;
-}
-
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -120,15 +110,9 @@ Verdict judge(const Egress& egress, const IpAddress& address, std::uint16_t port
 
 Verdict judge_url(const Egress& egress, const std::string& url) {
     if (!is_plain(url)) return Verdict::bad_url;
-    const Url parsed{::curl_url(), ::curl_url_cleanup};
-    if (::curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
-        return Verdict::bad_url;
-    }
-    const std::string scheme = part(parsed, CURLUPART_SCHEME);
-    if (scheme != "https" && scheme != "http") return Verdict::bad_url;
-    for (const CURLUPart unwanted : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_FRAGMENT}) {
-        if (!part(parsed, unwanted).empty()) return Verdict::bad_url;
-    }
+    const std::optional<UrlParts> parts = parts_of_url(url);
+    if (!parts || parts->has_more) return Verdict::bad_url;
+    if (parts->scheme != "https" && parts->scheme != "http") return Verdict::bad_url;
     // "http:///host", "http://@host", "http://host#": empty parts, and two readings.
     const std::size_t authority = url.find("//") + 2;
     const std::size_t path = std::min(url.find_first_of("/?#", authority), url.size());
@@ -136,20 +120,15 @@ Verdict judge_url(const Egress& egress, const std::string& url) {
         url.find('#') != std::string::npos) {
         return Verdict::bad_url;
     }
-    if (egress.https_only && scheme != "https") return Verdict::scheme;
+    if (egress.https_only && parts->scheme != "https") return Verdict::scheme;
 
-    const std::string digits = part(parsed, CURLUPART_PORT, CURLU_DEFAULT_PORT);
-    std::uint16_t port = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (port == 0) return Verdict::port;
-    if (!egress.ports.empty() && std::ranges::find(egress.ports, port) == egress.ports.end()) {
+    if (parts->port == 0) return Verdict::port;
+    if (!egress.ports.empty() &&
+        std::ranges::find(egress.ports, parts->port) == egress.ports.end()) {
         return Verdict::port;
     }
-
-    std::string host = part(parsed, CURLUPART_HOST);
-    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-    if (const auto address = parse_ip(host)) return judge(egress, *address, port);
-    return is_address_or_name(host) ? Verdict::allowed : Verdict::bad_url;
+    if (const auto address = parse_ip(parts->host)) return judge(egress, *address, parts->port);
+    return is_address_or_name(parts->host) ? Verdict::allowed : Verdict::bad_url;
 }
 
 }  // namespace waybill::http_out

@@ -14,9 +14,9 @@ namespace waybill::http_out {
 
 /// How far a request has come.
 enum class Phase : std::uint8_t {
-    name,        ///< its host is looked up
-    connect,     ///< TCP
-    tls,         ///< the handshake; before it, the tunnel of a proxy
+    name,     ///< its host is looked up
+    connect,  ///< TCP, and the tunnel of a proxy
+    tls,
     first_byte,  ///< it is sent, and the answer awaited
     answer,      ///< the answer is read
     done,
@@ -25,11 +25,10 @@ std::string_view name_of(Phase phase);
 
 /// Each is the longest time for its part; none may be 0.
 struct Deadlines {
-    /// The name and TCP.
+    /// The name and TCP; with a proxy, also its tunnel.
     Duration connect = std::chrono::seconds{10};
-    /// With a proxy, also its tunnel.
     Duration tls = std::chrono::seconds{10};
-    /// From the connection to the first byte of the answer: while the request is sent and thought about.
+    /// From the connection to the first line of the answer: while the request is sent and thought about.
     Duration first_byte = std::chrono::seconds{30};
     /// For all of it, from the name to the last byte of the answer.
     Duration total = std::chrono::seconds{30};

@@ -1,5 +1,6 @@
 #include "transport/http_out/http_out.hpp"
 
+#include <algorithm>
 #include <future>
 #include <mutex>
 #include <set>
@@ -9,24 +10,19 @@
 #include <vector>
 
 #include "transport/http_out/multi.hpp"
+#include "transport/http_out/resolver.hpp"
 #include "transport/http_out/transfer.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::http_out {
 
-std::string problem_of_url(const std::string& url) {
-    if (!url.starts_with("http://") && !url.starts_with("https://")) {
-        return " must begin with http:// or https://";
-    }
-    const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed{::curl_url(), ::curl_url_cleanup};
-    const CURLUcode code = ::curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
-    if (code == CURLUE_OK) return {};
-    return std::string{" is not a URL: "} + ::curl_url_strerror(code);
-}
-
 struct HttpOut::Parts {
-    explicit Parts(const HttpOutOptions& chosen) : options(chosen), multi(chosen) {}
+    explicit Parts(const HttpOutOptions& chosen)
+        : options(chosen), multi(chosen), resolver(chosen.name_servers) {
+        multi.watch(resolver.descriptor());
+    }
 
+    using Number = std::uint64_t;
     struct Order {
         Request request{};
         OnResult on_result{};
@@ -36,12 +32,14 @@ struct HttpOut::Parts {
         std::unique_ptr<Transfer> transfer{};
         /// When its deadlines are looked at.
         LocalTime look_at = local_never;
+        /// libcurl has it.
+        bool is_going = false;
     };
-    using Number = std::uint64_t;
 
     void run();
     void take_orders();
     void begin(Order order);
+    void go(Number number, const Found& found);
     void collect();
     void look_at_deadlines();
     void look_later(Number number, UnderWay& one, LocalTime at);
@@ -54,6 +52,7 @@ struct HttpOut::Parts {
     /// The thread's own.
     std::unordered_map<Number, UnderWay> under_way{};
     std::set<std::pair<LocalTime, Number>> looks{};
+    Resolver resolver;
 
     std::mutex mutex{};  ///< guards the four below
     std::vector<Order> orders{};
@@ -71,7 +70,9 @@ void HttpOut::Parts::run() {
             const std::lock_guard lock{mutex};
             if (stopping) break;
         }
-        multi.turn(looks.empty() ? local_never : looks.begin()->first);
+        const LocalTime look = looks.empty() ? local_never : looks.begin()->first;
+        multi.turn(std::min(look, resolver.due()));
+        resolver.turn();
         collect();
         look_at_deadlines();
     }
@@ -98,17 +99,37 @@ void HttpOut::Parts::begin(Order order) {
     if (std::optional<Result> refused = transfer->refusal()) {
         return transfer->answer(std::move(*refused));
     }
-    multi.add(transfer->handle());
+    const std::string name = transfer->name();
     UnderWay& one = under_way[number];
     one.transfer = std::move(transfer);
     look_later(number, one, later(now, one.transfer->look(now).again));
+    if (name.empty()) return go(number, {});
+    resolver.find(name, [this, number](const Found& found) { go(number, found); });
+}
+
+/// Its addresses are known, if they were asked for.
+void HttpOut::Parts::go(Number number, const Found& found) {
+    const auto place = under_way.find(number);
+    if (place == under_way.end()) return;  // it was given up meanwhile
+    Transfer& transfer = *place->second.transfer;
+    if (std::optional<Result> refused = transfer.take_addresses(found, system_clock().now())) {
+        return end(number, std::move(*refused));
+    }
+    multi.add(transfer.handle());
+    place->second.is_going = true;
 }
 
 void HttpOut::Parts::collect() {
     while (const std::optional<Multi::Ended> ended = multi.ended()) {
         Transfer* transfer = nullptr;
         ::curl_easy_getinfo(ended->easy, CURLINFO_PRIVATE, &transfer);
-        end(transfer->number(), transfer->finish(ended->code, system_clock().now()));
+        const LocalTime now = system_clock().now();
+        if (transfer->goes_on(ended->code, now)) {
+            multi.remove(ended->easy);
+            multi.add(ended->easy);
+            continue;
+        }
+        end(transfer->number(), transfer->finish(ended->code, now));
     }
 }
 
@@ -137,7 +158,7 @@ void HttpOut::Parts::end(Number number, Result result) {
     const UnderWay one = std::move(found->second);
     under_way.erase(found);
     looks.erase({one.look_at, number});
-    multi.remove(one.transfer->handle());
+    if (one.is_going) multi.remove(one.transfer->handle());
     one.transfer->answer(std::move(result));
 }
 

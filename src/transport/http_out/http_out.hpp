@@ -18,13 +18,15 @@ struct HttpOutOptions {
     std::uint32_t connections_kept = 2'048;
     /// One that was not used for so long is not used again.
     Duration connection_idle = std::chrono::seconds{60};
+    /// "10.0.0.2,10.0.0.3:5353". Empty: those of /etc/resolv.conf.
+    std::string name_servers{};
 };
 
 /// Many requests at once on one thread.
 ///
 /// Thread safety: any thread.
 /// Lifetime:      the destructor cancels what is under way and calls every OnResult.
-/// Errors:        what goes wrong is a Result.
+/// Errors:        the constructor throws std::runtime_error; what goes wrong later is a Result.
 class HttpOut {
 public:
     explicit HttpOut(const HttpOutOptions& options = {});

@@ -21,6 +21,11 @@ constexpr std::chrono::hours kLongest{1};
     throw std::system_error(errno, std::generic_category(), what);
 }
 
+void add_readable(int epoll, int descriptor) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = descriptor}};
+    if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) fail("requests to others");
+}
+
 /// Rounded up: a turn that comes too early would only be another turn.
 int milliseconds_until(LocalTime until, LocalTime now) {
     if (until <= now) return 0;
@@ -35,8 +40,7 @@ Multi::Multi(const HttpOutOptions& options)
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       multi_(::curl_multi_init(), ::curl_multi_cleanup) {
     if (epoll_ < 0 || wake_ < 0 || !multi_) fail("requests to others");
-    epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
-    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event) != 0) fail("requests to others");
+    add_readable(epoll_, wake_);
     CURLM* const multi = multi_.get();
     ::curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Multi::on_socket);
     ::curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
@@ -50,6 +54,11 @@ Multi::~Multi() {
     multi_.reset();
     if (epoll_ >= 0) ::close(epoll_);
     if (wake_ >= 0) ::close(wake_);
+}
+
+void Multi::watch(int descriptor) {
+    watched_ = descriptor;
+    add_readable(epoll_, descriptor);
 }
 
 void Multi::add(CURL* easy) {
@@ -71,6 +80,7 @@ void Multi::turn(LocalTime until) {
             ::eventfd_read(wake_, &ignored);
             continue;
         }
+        if (event.data.fd == watched_) continue;
         act(event.data.fd,
             ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                 ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |

@@ -27,6 +27,8 @@ public:
     /// Waits until something happens, somebody calls wake(), or it is `until`; then does what can be done.
     void turn(LocalTime until);
     void wake();
+    /// A descriptor of the caller: a turn also ends when it is readable.
+    void watch(int descriptor);
 
     struct Ended {
         CURL* easy = nullptr;
@@ -43,6 +45,7 @@ private:
 
     int epoll_ = -1;
     int wake_ = -1;
+    int watched_ = -1;
     LocalTime due_ = local_never;
     std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
 };

@@ -6,20 +6,16 @@
 #include <stdexcept>
 #include <utility>
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "core/wording.hpp"
 #include "transport/http_out/failure.hpp"
+#include "transport/http_out/peer.hpp"
+#include "transport/http_out/url.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::http_out {
 namespace {
-
-/// Thread-safe, and never undone: libcurl's own advice for programs that use it to their end.
-void init_once() {
-    static const CURLcode done = ::curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (done != CURLE_OK) throw std::runtime_error("libcurl cannot be used");
-}
 
 /// Kept of an answer; more are read and dropped.
 constexpr std::size_t kHeaders = 100;
@@ -27,36 +23,8 @@ constexpr std::size_t kHeaders = 100;
 constexpr std::size_t kHeaderBytes = 32 << 10;
 /// "100 Continue", "103 Early Hints"
 constexpr int kInterimAnswers = 16;
-/// Per transfer and connection: answers are small, and there are thousands of them.
-constexpr long kReadBufferBytes = 4 << 10;
-constexpr long kUploadBufferBytes = 16 << 10;
-
-struct Peer {
-    std::optional<IpAddress> address{};
-    std::uint16_t port = 0;
-};
-
-Peer peer_of(const sockaddr& name) {
-    if (name.sa_family == AF_INET) {
-        sockaddr_in v4{};
-        std::memcpy(&v4, &name, sizeof v4);
-        IpAddress address;
-        address.bytes[10] = address.bytes[11] = 0xff;
-        std::memcpy(address.bytes.data() + 12, &v4.sin_addr, 4);
-        return {address, ntohs(v4.sin_port)};
-    }
-    if (name.sa_family != AF_INET6) return {};
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, &name, sizeof v6);
-    IpAddress address;
-    std::memcpy(address.bytes.data(), &v6.sin6_addr, 16);
-    return {address, ntohs(v6.sin6_port)};
-}
-
-long milliseconds(Duration duration) {
-    return static_cast<long>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
-}
+/// A receiver that is at none of so many of its addresses is nowhere.
+constexpr std::size_t kAddressesTried = 16;
 
 /// A line break in a header would be another header.
 bool is_clean(std::string_view text) {
@@ -65,16 +33,20 @@ bool is_clean(std::string_view text) {
     });
 }
 
-bool has_address(const std::string& url) {
-    const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed{::curl_url(), ::curl_url_cleanup};
-    char* host = nullptr;
-    if (::curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK ||
-        ::curl_url_get(parsed.get(), CURLUPART_HOST, &host, 0) != CURLUE_OK) {
-        return false;
+/// Of one family and of the other, for as long as there are both; not too many.
+std::vector<IpAddress> in_turns(const std::vector<IpAddress>& addresses) {
+    std::vector<IpAddress> order;
+    std::array<std::size_t, 2> next{};
+    const auto take = [&](bool is_v4) {
+        std::size_t& at = next[is_v4 ? 1 : 0];
+        while (at < addresses.size() && addresses[at].is_v4() != is_v4) ++at;
+        if (at < addresses.size()) order.push_back(addresses[at++]);
+    };
+    for (std::size_t i = 0; i < addresses.size() && order.size() < kAddressesTried; ++i) {
+        take(addresses.front().is_v4());
+        take(!addresses.front().is_v4());
     }
-    const std::unique_ptr<char, void (*)(void*)> owned{host, ::curl_free};
-    const std::string_view text{host};
-    return parse_ip(text.starts_with('[') ? text.substr(1, text.size() - 2) : text).has_value();
+    return order;
 }
 
 std::string version_text(long version) {
@@ -87,111 +59,6 @@ std::string version_text(long version) {
 }
 
 }  // namespace
-
-Transfer::Transfer(Request request, OnResult on_result, std::uint64_t number,
-                   const HttpOutOptions& options, LocalTime begun)
-    : request_(std::move(request)),
-      on_result_(std::move(on_result)),
-      number_(number),
-      begun_(begun),
-      easy_((init_once(), ::curl_easy_init()), ::curl_easy_cleanup),
-      list_(nullptr, ::curl_slist_free_all) {
-    set_request();
-    set_tls();
-    set_way();
-    set_answer();
-    ::curl_easy_setopt(
-        easy_.get(), CURLOPT_MAXAGE_CONN,
-        static_cast<long>(
-            std::chrono::ceil<std::chrono::seconds>(options.connection_idle).count()));
-}
-
-void Transfer::set_request() {
-    CURL* const easy = easy_.get();
-    const auto add = [&](const std::string& line) {
-        list_.reset(::curl_slist_append(list_.release(), line.c_str()));
-    };
-    // Without "100-continue" a body is sent at once.
-    add("Expect:");
-    if (request_.headers.find("Content-Type") == nullptr) add("Content-Type:");
-    for (const auto& [name, value] : request_.headers) {
-        add(value.empty() ? name + ";" : name + ": " + value);
-    }
-    ::curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
-    ::curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    ::curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
-    if (request_.method != "GET") {
-        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                           static_cast<curl_off_t>(request_.body.size()));
-        // Null would mean: read it from somewhere else.
-        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
-                           request_.body.empty() ? "" : request_.body.data());
-    }
-    ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list_.get());
-    ::curl_easy_setopt(easy, CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
-    ::curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBufferBytes);
-    ::curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
-}
-
-void Transfer::set_tls() {
-    CURL* const easy = easy_.get();
-    const Tls& tls = request_.tls;
-    const auto set = [&](CURLoption option, const std::string& text) {
-        if (!text.empty()) ::curl_easy_setopt(easy, option, text.c_str());
-    };
-    ::curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    // With a folder of certificates beside the file, libcurl would read both anew for every connection.
-    ::curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
-    set(CURLOPT_CAINFO, tls.ca_file);
-    set(CURLOPT_SSLCERT, tls.certificate_file);
-    set(CURLOPT_SSLKEY, tls.key_file);
-    set(CURLOPT_KEYPASSWD, tls.key_password);
-    if (!tls.key_pin.empty()) {
-        set(CURLOPT_PINNEDPUBLICKEY, tls.key_pin);
-        ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-    ::curl_easy_setopt(
-        easy, CURLOPT_HTTP_VERSION,
-        static_cast<long>(request_.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-}
-
-/// How it gets there. All deadlines are ours, as libcurl has none of its own for each part; its time for
-/// connecting says how long it tries one of several addresses.
-void Transfer::set_way() {
-    CURL* const easy = easy_.get();
-    const auto slack = std::chrono::seconds{1};
-    ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                       milliseconds(request_.deadlines.connect + slack));
-    ::curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Transfer::on_handshake);
-    ::curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, this);
-    ::curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    // A name that is being looked up does not hold up whoever gives it up.
-    ::curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-    ::curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    if (request_.proxy.empty()) {
-        ::curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-    } else {
-        ::curl_easy_setopt(easy, CURLOPT_PROXY, request_.proxy.c_str());
-        ::curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
-        ::curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
-        ::curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    }
-    ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
-    ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
-    ::curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_connection);
-    ::curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
-}
-
-void Transfer::set_answer() {
-    CURL* const easy = easy_.get();
-    ::curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReadBufferBytes);
-    ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-    ::curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
-    ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
-    ::curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
-    ::curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_.data());
-}
 
 std::optional<Result> Transfer::refusal() {
     const auto refuse = [](Verdict verdict, std::string error) {
@@ -208,22 +75,46 @@ std::optional<Result> Transfer::refusal() {
         return refuse(Verdict::bad_url, "the URL" + problem);
     }
     const Verdict verdict = judge_url(*request_.egress, request_.url);
-    if (verdict == Verdict::allowed) {
-        if (request_.proxy.empty() || has_address(request_.url)) return std::nullopt;
-        return refuse(Verdict::bad_url, "its addresses are not known before the proxy has them");
-    }
+    if (verdict == Verdict::allowed) return std::nullopt;
     return refuse(verdict, "the URL is " + std::string{name_of(verdict)});
 }
 
-bool Transfer::may_go_to(const std::optional<IpAddress>& address, std::uint16_t port) {
-    if (!request_.egress || !request_.proxy.empty()) return true;
-    // One of its addresses was refused: a name that means such a place is not tried at its others.
-    if (result_.verdict != Verdict::allowed) return false;
+std::optional<Result> Transfer::take_addresses(const Found& found, LocalTime now) {
+    if (!name_.empty() && found.addresses.empty()) return end(Failure::dns, found.error, now);
+    named_ = std::max(now - begun_, Duration{1});
+    // All of them: a name that means one place that is refused is not tried at its others.
+    for (const IpAddress& address : found.addresses) {
+        if (request_.egress && !is_allowed(address, port_)) {
+            return end(Failure::blocked, {}, now);
+        }
+    }
+    addresses_ = in_turns(found.addresses);
+    prepare(now);
+    return std::nullopt;
+}
+
+/// The connection was refused or took too long, and there are other places to go to.
+bool Transfer::goes_on(CURLcode code, LocalTime now) {
+    if (code != CURLE_COULDNT_CONNECT && code != CURLE_OPERATION_TIMEDOUT) return false;
+    if (tried_ >= addresses_.size() || !request_.proxy.empty() || connected_ > Duration{} ||
+        result_.verdict != Verdict::allowed || look(now).limit > Duration{}) {
+        return false;
+    }
+    prepare(now);
+    return true;
+}
+
+bool Transfer::is_allowed(const std::optional<IpAddress>& address, std::uint16_t port) {
     result_.verdict = address ? judge(*request_.egress, *address, port) : Verdict::bad_url;
     if (result_.verdict == Verdict::allowed) return true;
     result_.error =
         (address ? to_string(*address) + " is " : "") + std::string{name_of(result_.verdict)};
     return false;
+}
+
+/// A proxy is not judged: where it is to connect to was.
+bool Transfer::may_go_to(const std::optional<IpAddress>& address, std::uint16_t port) {
+    return !request_.egress || !request_.proxy.empty() || is_allowed(address, port);
 }
 
 /// What is judged here is what is connected to: no name is looked up again.
@@ -246,9 +137,9 @@ int Transfer::on_connection(void* self, char* peer, char*, int peer_port, int) {
 
 /// TCP is done: from here the time for connecting must not end it any more.
 CURLcode Transfer::on_handshake(CURL* easy, void*, void* self) {
-    const auto& transfer = *static_cast<Transfer*>(self);
-    ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                       milliseconds(transfer.request_.deadlines.total) + 1'000);
+    auto& transfer = *static_cast<Transfer*>(self);
+    transfer.connected_ = system_clock().now() - transfer.begun_;
+    ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, transfer.milliseconds_in_all());
     return CURLE_OK;
 }
 
@@ -271,6 +162,7 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
 }
 
 bool Transfer::take_header(std::string_view line) {
+    if (header_bytes_ == 0) first_byte_ = system_clock().now() - begun_;
     header_bytes_ += line.size();
     if (header_bytes_ > kHeaderBytes) {
         stopped_ =
@@ -308,16 +200,16 @@ void Transfer::end_headers() {
     result_.headers = {};
 }
 
+/// libcurl has moments of its own, but says when TCP was done only after TLS, and takes the beginning of a long body's way for
+/// the first byte of its answer.
 Progress Transfer::progress() const {
-    const auto moment = [&](CURLINFO which) {
-        curl_off_t microseconds = 0;
-        ::curl_easy_getinfo(easy_.get(), which, &microseconds);
-        return Duration{microseconds};
-    };
-    return {.name = moment(CURLINFO_NAMELOOKUP_TIME_T),
-            .connected = moment(CURLINFO_CONNECT_TIME_T),
-            .ready = moment(CURLINFO_PRETRANSFER_TIME_T),
-            .first_byte = moment(CURLINFO_STARTTRANSFER_TIME_T)};
+    curl_off_t microseconds = 0;
+    ::curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &microseconds);
+    const Duration ready = microseconds > 0 ? went_ + Duration{microseconds} : Duration{};
+    return {.name = named_,
+            .connected = connected_ > Duration{} ? connected_ : ready,
+            .ready = ready,
+            .first_byte = first_byte_};
 }
 
 Look Transfer::look(LocalTime now) const {
@@ -328,6 +220,9 @@ Result Transfer::end(Failure failure, std::string error, LocalTime now) {
     const Progress way = progress();
     result_.timings = timings_of(way, now - begun_);
     result_.phase = phase_of(way);
+    long connections = 0;
+    ::curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &connections);
+    if (connections == 0) result_.timings.connect = {};
     if (answered_) {
         // What it said stands: asking again because its body was slow would deliver twice.
         result_.cut = failure != Failure::none;

@@ -10,6 +10,7 @@
 
 #include "transport/http_out/deadlines.hpp"
 #include "transport/http_out/http_out.hpp"
+#include "transport/http_out/resolver.hpp"
 
 namespace waybill::http_out {
 
@@ -30,6 +31,12 @@ public:
 
     /// Why it must not even begin; nothing when it may.
     std::optional<Result> refusal();
+    /// What has to be looked up first. Empty: nothing.
+    const std::string& name() const { return name_; }
+    /// They are judged, and no others are connected to. A result: one of them is refused, or there are none.
+    std::optional<Result> take_addresses(const Found& found, LocalTime now);
+    /// It ended so, but not for good: it is to be given to libcurl again.
+    bool goes_on(CURLcode code, LocalTime now);
     Look look(LocalTime now) const;
 
     /// What became of it, in one of three ways; it is not touched again.
@@ -49,6 +56,9 @@ private:
     void set_tls();
     void set_way();
     void set_answer();
+    void prepare(LocalTime now);
+    long milliseconds_in_all() const;
+    bool is_allowed(const std::optional<IpAddress>& address, std::uint16_t port);
     bool may_go_to(const std::optional<IpAddress>& address, std::uint16_t port);
     bool take_header(std::string_view line);
     void end_headers();
@@ -59,8 +69,21 @@ private:
     OnResult on_result_;
     std::uint64_t number_;
     LocalTime begun_;
+    std::string name_{};
+    std::uint16_t port_ = 0;
+    /// How long its name took; 0: it is being looked up.
+    Duration named_{};
+    /// libcurl got it, the last time.
+    Duration went_{};
+    /// TCP is done, and TLS begins.
+    Duration connected_{};
+    Duration first_byte_{};
     std::unique_ptr<CURL, void (*)(CURL*)> easy_;
-    std::unique_ptr<curl_slist, void (*)(curl_slist*)> list_;
+    using List = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
+    List headers_;
+    List pinned_;
+    std::vector<IpAddress> addresses_{};
+    std::size_t tried_ = 0;
     Result result_{};
     std::array<char, CURL_ERROR_SIZE> error_{};
     /// Why we stopped reading. Empty: we did not.

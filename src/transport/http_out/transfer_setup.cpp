@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "transport/http_out/transfer.hpp"
+#include "transport/http_out/url.hpp"
+
+/// How libcurl is told what to do.
+namespace waybill::http_out {
+namespace {
+
+/// Thread-safe, and never undone: libcurl's own advice for programs that use it to their end.
+void init_once() {
+    static const CURLcode done = ::curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (done != CURLE_OK) throw std::runtime_error("libcurl cannot be used");
+}
+
+/// Per transfer and connection: answers are small, and there are thousands of them.
+constexpr long kReadBufferBytes = 4 << 10;
+constexpr long kUploadBufferBytes = 16 << 10;
+
+/// libcurl's own times are there for the worst case: our deadlines come first.
+constexpr Duration kSlack = std::chrono::seconds{1};
+constexpr Duration kShortestTry = std::chrono::milliseconds{100};
+
+/// libcurl takes 0 for "its own", and no more than fits an int.
+long milliseconds(Duration duration) {
+    return static_cast<long>(std::clamp<std::int64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(duration).count(), 1,
+        std::numeric_limits<int>::max()));
+}
+
+void append(std::unique_ptr<curl_slist, void (*)(curl_slist*)>& list, const std::string& line) {
+    list.reset(::curl_slist_append(list.release(), line.c_str()));
+}
+
+std::string text_of(const IpAddress& address) {
+    return address.is_v4() ? to_string(address) : "[" + to_string(address) + "]";
+}
+
+}  // namespace
+
+Transfer::Transfer(Request request, OnResult on_result, std::uint64_t number,
+                   const HttpOutOptions& options, LocalTime begun)
+    : request_(std::move(request)),
+      on_result_(std::move(on_result)),
+      number_(number),
+      begun_(begun),
+      easy_((init_once(), ::curl_easy_init()), ::curl_easy_cleanup),
+      headers_(nullptr, ::curl_slist_free_all),
+      pinned_(nullptr, ::curl_slist_free_all) {
+    if (const std::optional<UrlParts> parts = parts_of_url(request_.url)) {
+        port_ = parts->port;
+        // With a proxy and nothing to judge by, looking it up is the proxy's affair.
+        const bool is_ours = request_.proxy.empty() || request_.egress;
+        if (is_ours && !parse_ip(parts->host)) name_ = parts->host;
+    }
+    set_request();
+    set_tls();
+    set_way();
+    set_answer();
+    ::curl_easy_setopt(
+        easy_.get(), CURLOPT_MAXAGE_CONN,
+        static_cast<long>(
+            std::chrono::ceil<std::chrono::seconds>(options.connection_idle).count()));
+}
+
+void Transfer::set_request() {
+    CURL* const easy = easy_.get();
+    // Without "100-continue" a body is sent at once.
+    append(headers_, "Expect:");
+    if (request_.headers.find("Content-Type") == nullptr) append(headers_, "Content-Type:");
+    for (const auto& [name, value] : request_.headers) {
+        append(headers_, value.empty() ? name + ";" : name + ": " + value);
+    }
+    ::curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
+    ::curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    ::curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    if (request_.method != "GET") {
+        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                           static_cast<curl_off_t>(request_.body.size()));
+        // Null would mean: read it from somewhere else.
+        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+                           request_.body.empty() ? "" : request_.body.data());
+    }
+    ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
+    ::curl_easy_setopt(easy, CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
+    ::curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBufferBytes);
+    ::curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
+}
+
+void Transfer::set_tls() {
+    CURL* const easy = easy_.get();
+    const Tls& tls = request_.tls;
+    const auto set = [&](CURLoption option, const std::string& text) {
+        if (!text.empty()) ::curl_easy_setopt(easy, option, text.c_str());
+    };
+    ::curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    // With a folder of certificates beside the file, libcurl would read both anew for every connection.
+    ::curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
+    set(CURLOPT_CAINFO, tls.ca_file);
+    set(CURLOPT_SSLCERT, tls.certificate_file);
+    set(CURLOPT_SSLKEY, tls.key_file);
+    set(CURLOPT_KEYPASSWD, tls.key_password);
+    if (!tls.key_pin.empty()) {
+        set(CURLOPT_PINNEDPUBLICKEY, tls.key_pin);
+        ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    ::curl_easy_setopt(
+        easy, CURLOPT_HTTP_VERSION,
+        static_cast<long>(request_.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+}
+
+/// How it gets there. All deadlines are ours: libcurl has none for each part.
+void Transfer::set_way() {
+    CURL* const easy = easy_.get();
+    ::curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Transfer::on_handshake);
+    ::curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, this);
+    ::curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    // A name that is being looked up does not hold up whoever gives it up.
+    ::curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    ::curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    if (request_.proxy.empty()) {
+        ::curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    } else {
+        ::curl_easy_setopt(easy, CURLOPT_PROXY, request_.proxy.c_str());
+        ::curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+        ::curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+        ::curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    }
+    ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
+    ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
+    ::curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_connection);
+    ::curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
+}
+
+void Transfer::set_answer() {
+    CURL* const easy = easy_.get();
+    ::curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReadBufferBytes);
+    ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+    ::curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+    ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+    ::curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
+    ::curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_.data());
+}
+
+/// What libcurl gets for its next try. No name is looked up again: it gets an address with it, or one of each
+/// family, which it lets race. (It can take a whole list, but 7.88 waits for a timer before it goes on to the next.)
+void Transfer::prepare(LocalTime now) {
+    CURL* const easy = easy_.get();
+    went_ = now - begun_;
+    pinned_.reset();
+    if (!addresses_.empty() && !request_.proxy.empty()) {
+        append(pinned_, "::" + text_of(addresses_.front()) + ":");
+        ::curl_easy_setopt(easy, CURLOPT_CONNECT_TO, pinned_.get());
+    } else if (!addresses_.empty()) {
+        const IpAddress& first = addresses_[tried_++];
+        std::string line = "+" + name_ + ":" + std::to_string(port_) + ":" + text_of(first);
+        // Nobody is far away here, so that there is nothing to race for.
+        const bool is_alone = tried_ == addresses_.size() ||
+                              is_loopback_address(to_string(first)) ||
+                              addresses_[tried_].is_v4() == first.is_v4();
+        if (!is_alone) line += "," + text_of(addresses_[tried_++]);
+        append(pinned_, line);
+        ::curl_easy_setopt(easy, CURLOPT_RESOLVE, pinned_.get());
+    }
+    // Who does not answer leaves half of the time to the others.
+    const Duration left = std::max(request_.deadlines.connect - went_, Duration{});
+    const bool is_last = addresses_.empty() || tried_ == addresses_.size();
+    ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                       milliseconds(is_last ? left + kSlack : std::max(left / 2, kShortestTry)));
+}
+
+long Transfer::milliseconds_in_all() const {
+    return milliseconds(request_.deadlines.total + kSlack);
+}
+
+}  // namespace waybill::http_out
