@@ -6,6 +6,7 @@
 
 #include "waybill/catalogue.hpp"
 #include "waybill/inline.hpp"
+#include "waybill/notebook.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/runtime.hpp"
 #include "waybill/store.hpp"
@@ -39,7 +40,11 @@ struct Transaction {
 /// Lifetime:      the data lives as long as its last connection; the clock outlives them all. Once
 ///                the destructor has returned, its wake callback is not called again.
 /// Errors:        StoreError(bad_data) for a box nobody declared; nothing else fails.
-class MemoryStore : public Store, public Catalogue, public Upkeep, public InlineStore {
+class MemoryStore : public Store,
+                    public Catalogue,
+                    public Upkeep,
+                    public InlineStore,
+                    public Notebook {
 public:
     /// Another connection to the same data.
     virtual std::unique_ptr<MemoryStore> connect() = 0;

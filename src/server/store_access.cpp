@@ -1,8 +1,5 @@
 #include "server/store_access.hpp"
 
-#include <algorithm>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include <fcntl.h>
@@ -11,7 +8,6 @@
 #include "waybill/memory.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/sqlite.hpp"
-#include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
@@ -45,46 +41,10 @@ private:
     std::unique_ptr<sqlite::SqliteStore> first_;
 };
 
-/// For as long as the process lives, as everything else in memory.
-class MemoryNotebook final : public Notebook {
-public:
-    std::optional<std::string> note(const std::string& name) override {
-        const std::lock_guard lock{mutex_};
-        const auto found = notes_.find(name);
-        if (found == notes_.end() || found->second.until <= system_clock().wall()) {
-            return std::nullopt;
-        }
-        return found->second.text;
-    }
-    void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
-        const std::lock_guard lock{mutex_};
-        if (notes_.size() >= kNotesMax && !notes_.contains(name)) {
-            // A bound on everything: the one that would be gone first goes now.
-            notes_.erase(std::ranges::min_element(
-                notes_, {}, [](const auto& entry) { return entry.second.until; }));
-        }
-        notes_[name] = {text, until};
-    }
-    void drop_note(const std::string& name) override {
-        const std::lock_guard lock{mutex_};
-        notes_.erase(name);
-    }
-
-private:
-    struct Note {
-        std::string text{};
-        StoreTime until{};
-    };
-    static constexpr std::size_t kNotesMax = 10'000;
-
-    std::mutex mutex_{};  ///< guards notes_
-    std::map<std::string, Note> notes_{};
-};
-
 class MemoryAccess final : public StoreAccess {
 public:
     StoreHandle connect() override { return first_->connect(); }
-    Notebook& notebook() override { return notebook_; }
+    Notebook& notebook() override { return *first_; }
     Schema schema() override { return {}; }
     void migrate(std::uint32_t) override {}
     void backup(const std::string&) override {
@@ -94,7 +54,6 @@ public:
 
 private:
     std::unique_ptr<memory::MemoryStore> first_ = memory::open();
-    MemoryNotebook notebook_{};
 };
 
 }  // namespace

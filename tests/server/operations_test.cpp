@@ -244,6 +244,7 @@ protected:
         std::optional<std::string> note(const std::string& name) override {
             return inner_.note(name);
         }
+        std::vector<Note> notes(const std::string& prefix) override { return inner_.notes(prefix); }
         void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
             // The last note of an order has its answer.
             if (loses_answers && text.find(R"("status":0)") == std::string::npos) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tables.hpp"
+#include "waybill/notebook.hpp"
 #include "waybill/store.hpp"
 #include "waybill/upkeep.hpp"
 
@@ -59,5 +60,10 @@ std::uint64_t waiting_for(Tables& tables, const Target& target);
 Swept sweep(Tables& tables, StoreTime now, std::span<const BoxDeclaration> boxes,
             std::uint32_t rows_max);
 StoreHealth health(Tables& tables, StoreTime now);
+
+// notes.cpp
+std::optional<std::string> note(const Tables& tables, StoreTime now, const std::string& name);
+std::vector<Note> notes(const Tables& tables, StoreTime now, const std::string& prefix);
+void keep_note(Tables& tables, const std::string& name, const std::string& text, StoreTime until);
 
 }  // namespace waybill::memory

@@ -158,6 +158,22 @@ public:
     }
     Problems check_settings() override { return {}; }
 
+    // Notebook
+    std::optional<std::string> note(const std::string& name) override {
+        return shared_->transact(
+            [&](Tables& t, StoreTime now) { return memory::note(t, now, name); });
+    }
+    std::vector<Note> notes(const std::string& prefix) override {
+        return shared_->transact(
+            [&](Tables& t, StoreTime now) { return memory::notes(t, now, prefix); });
+    }
+    void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
+        shared_->transact([&](Tables& t, StoreTime) { memory::keep_note(t, name, text, until); });
+    }
+    void drop_note(const std::string& name) override {
+        shared_->transact([&](Tables& t, StoreTime) { t.notes.erase(name); });
+    }
+
     // InlineStore
     InlineResult run_inline(const InlineRequest& request,
                             const std::function<Outcome(void* native)>& body) override;

@@ -168,6 +168,12 @@ struct Tables {
     std::uint64_t last_command = 0;
     std::map<std::uint64_t, CommandResult> command_results{};
 
+    struct NoteRow {
+        std::string text{};
+        StoreTime until = store_never;
+    };
+    std::map<std::string, NoteRow> notes{};
+
     std::map<std::pair<std::string, std::string>, Target> targets{};
     std::uint64_t registry_version = 0;
 

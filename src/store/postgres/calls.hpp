@@ -75,6 +75,7 @@ StoreHealth health(Database& db);
 
 // notes.cpp
 std::optional<std::string> note(Database& db, const std::string& name);
+std::vector<Note> notes(Database& db, const std::string& prefix);
 void keep_note(Database& db, const std::string& name, const std::string& text, StoreTime until);
 void drop_note(Database& db, const std::string& name);
 /// On a connection of its own. Null: somebody else kept it for as long as a lock is waited for.

@@ -24,6 +24,13 @@ std::optional<std::string> note(Database& db, const std::string& name) {
     return rows.string(0);
 }
 
+std::vector<Note> notes(Database& db, const std::string& prefix) {
+    std::vector<Note> all;
+    Rows rows = db.read(sql::notes, prefix);
+    while (rows.next()) all.push_back({rows.string(0), rows.string(1)});
+    return all;
+}
+
 void keep_note(Database& db, const std::string& name, const std::string& text, StoreTime until) {
     db.write(sql::drop_old_notes);
     std::optional<StoreTime> end;

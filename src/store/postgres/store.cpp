@@ -175,6 +175,9 @@ public:
     std::optional<std::string> note(const std::string& name) override {
         return people_.use([&](Database& db) { return postgres::note(db, name); });
     }
+    std::vector<Note> notes(const std::string& prefix) override {
+        return people_.use([&](Database& db) { return postgres::notes(db, prefix); });
+    }
     void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
         people_.use([&](Database& db) { postgres::keep_note(db, name, text, until); });
     }

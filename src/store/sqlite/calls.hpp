@@ -11,6 +11,7 @@
 #include "rows.hpp"
 #include "waybill/catalogue.hpp"
 #include "waybill/inline.hpp"
+#include "waybill/notebook.hpp"
 #include "waybill/store.hpp"
 #include "waybill/upkeep.hpp"
 
@@ -74,6 +75,7 @@ std::uint64_t waiting_for(Database& db, const Target& target);
 
 // notes.cpp
 std::optional<std::string> note(Database& db, StoreTime now, const std::string& name);
+std::vector<Note> notes(Database& db, StoreTime now, const std::string& prefix);
 void keep_note(Database& db, StoreTime now, const std::string& name, const std::string& text,
                StoreTime until);
 

@@ -186,6 +186,9 @@ public:
     std::optional<std::string> note(const std::string& name) override {
         return asks_.ask([&](Session& s) { return sqlite::note(s.db, shared_->now(), name); });
     }
+    std::vector<Note> notes(const std::string& prefix) override {
+        return asks_.ask([&](Session& s) { return sqlite::notes(s.db, shared_->now(), prefix); });
+    }
     void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
         write([&](Session& s, StoreTime now) { sqlite::keep_note(s.db, now, name, text, until); });
     }

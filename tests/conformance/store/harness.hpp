@@ -11,6 +11,7 @@
 
 #include "waybill/catalogue.hpp"
 #include "waybill/inline.hpp"
+#include "waybill/notebook.hpp"
 #include "waybill/store.hpp"
 #include "waybill/upkeep.hpp"
 
@@ -28,6 +29,7 @@ struct Connection {
     Upkeep* upkeep = nullptr;
     /// Null: the store has no inline transactions.
     InlineStore* inline_store = nullptr;
+    Notebook* notebook = nullptr;
 };
 
 /// An empty store whose clock is in the test's hand.
@@ -128,6 +130,7 @@ protected:
 
     Store& store() { return *here_.store; }
     Catalogue& catalogue() { return *here_.catalogue; }
+    Notebook& notebook() { return *here_.notebook; }
     Upkeep& upkeep() { return *here_.upkeep; }
     StoreUnderTest& under_test() { return *under_test_; }
     void advance(Duration by) { under_test_->advance(by); }
@@ -146,6 +149,7 @@ protected:
     AppendResult append(Message message);
     std::vector<AppendResult> append_all(std::vector<Message> messages);
 
+    Connection connect() { return under_test_->connect(); }
     Host host(int number) { return {under_test_->connect(), number}; }
     /// Alive, and the owner of every partition.
     Host owner(int number = 1);

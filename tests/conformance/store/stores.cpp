@@ -16,7 +16,7 @@ class MemoryUnderTest final : public StoreUnderTest {
 public:
     Connection connect() override {
         std::shared_ptr<memory::MemoryStore> store = first_->connect();
-        return {store, store.get(), store.get(), store.get(), store.get()};
+        return {store, store.get(), store.get(), store.get(), store.get(), store.get()};
     }
     void advance(Duration by) override { clock_.step_wall(by); }
     void append_inside(void* native, const Append& item) override {
@@ -32,7 +32,7 @@ class SqliteUnderTest final : public StoreUnderTest {
 public:
     Connection connect() override {
         std::shared_ptr<sqlite::SqliteStore> store = first_->connect();
-        return {store, store.get(), store.get(), store.get(), store.get()};
+        return {store, store.get(), store.get(), store.get(), store.get(), store.get()};
     }
     void advance(Duration by) override { clock_.step_wall(by); }
     void append_inside(void* native, const Append& item) override {
@@ -50,7 +50,7 @@ class PostgresUnderTest final : public StoreUnderTest {
 public:
     Connection connect() override {
         std::shared_ptr<postgres::PostgresStore> store = schema_.connect();
-        return {store, store.get(), store.get(), store.get(), store.get()};
+        return {store, store.get(), store.get(), store.get(), store.get(), store.get()};
     }
     void advance(Duration by) override { schema_.advance(by); }
     void append_inside(void* native, const Append& item) override {

@@ -272,6 +272,11 @@ select 'in_recovery', pg_is_in_recovery()::text;
 -- name: note
 select text from waybill.note where name = $1::text and (until is null or until > waybill.clock());
 
+-- name: notes
+-- The names are in the order of their bytes, so that their index has those with one beginning together.
+select name, text from waybill.note
+where name ^@ $1::text and (until is null or until > waybill.clock()) order by name;
+
 -- name: keep_note
 insert into waybill.note (name, text, until) values ($1::text, $2::text, $3::bigint)
 on conflict (name) do update set text = excluded.text, until = excluded.until;

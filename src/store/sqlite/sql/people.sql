@@ -127,6 +127,11 @@ update waybill_store set generation = ?1;
 -- name: note
 select text from waybill_note where name = ?1 and (until is null or until > ?2);
 
+-- name: notes_from
+-- In the order of their names; who asks stops at the first that does not begin as it should.
+select name, text from waybill_note
+where name >= ?1 and (until is null or until > ?2) order by name;
+
 -- name: keep_note
 insert into waybill_note (name, text, until) values (?1, ?2, ?3)
 on conflict (name) do update set text = excluded.text, until = excluded.until;

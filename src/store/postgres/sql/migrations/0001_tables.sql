@@ -236,7 +236,7 @@ create index command_waiting on waybill.command (partition, id) where not answer
 
 -- Small texts that tools keep beside the messages. `until` is null for ever.
 create table waybill.note (
-    name text primary key,
+    name text collate "C" primary key,
     text text not null,
     until bigint
 );
