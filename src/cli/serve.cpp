@@ -58,13 +58,15 @@ void check_or_throw(const server::LoadedConfig& loaded, Log& log) {
 
 /// A shell's usual limit is 1,024 open files, and every connection is one.
 void allow_connections(std::uint32_t connections, Log& log) {
-    constexpr rlim_t kOthers = 256;  // the store's, the targets', the log's
-    const rlim_t wanted = connections + kOthers;
+    constexpr rlim_t kOthers = 256;     // the store's, the log's
+    constexpr rlim_t kOutgoing = 4096;  // requests under way, and connections kept for the next
+    const rlim_t needed = connections + kOthers;
+    const rlim_t wanted = needed + kOutgoing;
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted) return;
     files.rlim_cur = std::min(wanted, files.rlim_max);
     ::setrlimit(RLIMIT_NOFILE, &files);
-    if (files.rlim_cur >= wanted) return;
+    if (files.rlim_cur >= needed) return;
     log.say(LogLevel::warn, "server.connections_max is " + std::to_string(connections) +
                                 ", but this process may open " + std::to_string(files.rlim_cur) +
                                 " files at most; raise the limit (ulimit -n, LimitNOFILE=)");

@@ -16,6 +16,13 @@
 
 namespace waybill::http_out {
 
+namespace {
+
+/// Of libcurl's, for the next requests: some kilobytes each.
+constexpr std::size_t kHandlesKept = 256;
+
+}  // namespace
+
 struct HttpOut::Parts {
     explicit Parts(const HttpOutOptions& chosen)
         : options(chosen), multi(chosen), resolver(chosen.name_servers) {
@@ -46,10 +53,13 @@ struct HttpOut::Parts {
     void end(Number number, Result result);
     void cancel(Number number);
     void cancel_all();
+    Easy spare_handle();
+    void keep_handle(Transfer& transfer);
 
     const HttpOutOptions options;
     Multi multi;
     /// The thread's own.
+    std::vector<Easy> handles{};
     std::unordered_map<Number, UnderWay> under_way{};
     std::set<std::pair<LocalTime, Number>> looks{};
     Resolver resolver;
@@ -94,10 +104,11 @@ void HttpOut::Parts::take_orders() {
 void HttpOut::Parts::begin(Order order) {
     const Number number = order.number;
     const LocalTime now = system_clock().now();
-    auto transfer = std::make_unique<Transfer>(std::move(order.request), std::move(order.on_result),
-                                               number, options, now);
+    auto transfer = std::make_unique<Transfer>(spare_handle(), std::move(order.request),
+                                               std::move(order.on_result), number, options, now);
     if (std::optional<Result> refused = transfer->refusal()) {
-        return transfer->answer(std::move(*refused));
+        transfer->answer(std::move(*refused));
+        return keep_handle(*transfer);
     }
     const std::string name = transfer->name();
     UnderWay& one = under_way[number];
@@ -160,6 +171,18 @@ void HttpOut::Parts::end(Number number, Result result) {
     looks.erase({one.look_at, number});
     if (one.is_going) multi.remove(one.transfer->handle());
     one.transfer->answer(std::move(result));
+    keep_handle(*one.transfer);
+}
+
+Easy HttpOut::Parts::spare_handle() {
+    if (handles.empty()) return make_easy();
+    Easy handle = std::move(handles.back());
+    handles.pop_back();
+    return handle;
+}
+
+void HttpOut::Parts::keep_handle(Transfer& transfer) {
+    if (handles.size() < kHandlesKept) handles.push_back(transfer.take_handle());
 }
 
 void HttpOut::Parts::cancel(Number number) {
@@ -189,12 +212,15 @@ HttpOut::~HttpOut() {
 
 std::uint64_t HttpOut::start(Request request, OnResult on_result) {
     std::uint64_t number = 0;
+    bool is_first = false;
     {
         const std::lock_guard lock{parts_->mutex};
         number = parts_->next_number++;
+        // Whoever put the first of them there has woken the thread, and it takes all.
+        is_first = parts_->orders.empty();
         parts_->orders.push_back({std::move(request), std::move(on_result), number});
     }
-    parts_->multi.wake();
+    if (is_first) parts_->multi.wake();
     return number;
 }
 

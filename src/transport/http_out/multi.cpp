@@ -108,8 +108,8 @@ std::optional<Multi::Ended> Multi::ended() {
     return std::nullopt;
 }
 
-int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
-    const auto& multi = *static_cast<Multi*>(self);
+int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* self, void* is_known) {
+    auto& multi = *static_cast<Multi*>(self);
     if (what == CURL_POLL_REMOVE) {
         ::epoll_ctl(multi.epoll_, EPOLL_CTL_DEL, socket, nullptr);
         return 0;
@@ -117,9 +117,12 @@ int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
     epoll_event event{.events = 0, .data = {.fd = socket}};
     if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
     if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
-    // A number is used again once its socket is closed: whether it is known here, epoll knows best.
-    if (::epoll_ctl(multi.epoll_, EPOLL_CTL_MOD, socket, &event) == 0) return 0;
-    return ::epoll_ctl(multi.epoll_, EPOLL_CTL_ADD, socket, &event);
+    // Whether it is known here, epoll knows best; libcurl's opinion saves asking twice.
+    const int likely = is_known != nullptr ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    const int other = is_known != nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    ::curl_multi_assign(multi.multi_.get(), socket, self);
+    if (::epoll_ctl(multi.epoll_, likely, socket, &event) == 0) return 0;
+    return ::epoll_ctl(multi.epoll_, other, socket, &event);
 }
 
 int Multi::on_timer(CURLM*, long milliseconds, void* self) {

@@ -263,4 +263,9 @@ Result Transfer::cancel(LocalTime now) {
     return end(Failure::cancelled, "cancelled", now);
 }
 
+Easy Transfer::take_handle() {
+    ::curl_easy_reset(easy_.get());
+    return std::move(easy_);
+}
+
 }  // namespace waybill::http_out

@@ -14,13 +14,17 @@
 
 namespace waybill::http_out {
 
+/// A handle of libcurl. Making one costs more than using one again.
+using Easy = std::unique_ptr<CURL, void (*)(CURL*)>;
+Easy make_easy();
+
 /// One request on its way through libcurl.
 ///
 /// Thread safety: one thread.
 /// Lifetime:      outlives the use of its handle.
 class Transfer {
 public:
-    Transfer(Request request, OnResult on_result, std::uint64_t number,
+    Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t number,
              const HttpOutOptions& options, LocalTime begun);
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
@@ -44,6 +48,8 @@ public:
     Result give_up(Duration limit, LocalTime now);
     Result cancel(LocalTime now);
     void answer(Result result) { on_result_(std::move(result)); }
+    /// As new, for the next one.
+    Easy take_handle();
 
 private:
     static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
@@ -78,7 +84,7 @@ private:
     /// TCP is done, and TLS begins.
     Duration connected_{};
     Duration first_byte_{};
-    std::unique_ptr<CURL, void (*)(CURL*)> easy_;
+    Easy easy_;
     using List = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
     List headers_;
     List pinned_;

@@ -42,13 +42,18 @@ std::string text_of(const IpAddress& address) {
 
 }  // namespace
 
-Transfer::Transfer(Request request, OnResult on_result, std::uint64_t number,
+Easy make_easy() {
+    init_once();
+    return {::curl_easy_init(), ::curl_easy_cleanup};
+}
+
+Transfer::Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t number,
                    const HttpOutOptions& options, LocalTime begun)
     : request_(std::move(request)),
       on_result_(std::move(on_result)),
       number_(number),
       begun_(begun),
-      easy_((init_once(), ::curl_easy_init()), ::curl_easy_cleanup),
+      easy_(std::move(easy)),
       headers_(nullptr, ::curl_slist_free_all),
       pinned_(nullptr, ::curl_slist_free_all) {
     if (const std::optional<UrlParts> parts = parts_of_url(request_.url)) {

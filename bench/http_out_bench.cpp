@@ -1,0 +1,170 @@
+#include <atomic>
+#include <condition_variable>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <curl/curl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "http_sink.hpp"
+#include "transport/http_out/http_out.hpp"
+
+/// Requests of 1 KiB to a local receiver that keeps its connections, many in flight; beside them what libcurl alone can do,
+/// on one thread as well.
+namespace waybill::bench {
+namespace {
+
+constexpr int kRequests = 20'000;
+const std::string kBody(1'024, 'x');
+
+void allow_many_files() {
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+std::uint64_t resident_bytes() {
+    std::ifstream file{"/proc/self/statm"};
+    std::uint64_t size = 0;
+    std::uint64_t resident = 0;
+    file >> size >> resident;
+    return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Keeps so many in flight until all were answered.
+class Load {
+public:
+    Load(http_out::HttpOut& out, std::string url, std::shared_ptr<const http_out::Egress> egress)
+        : out_(out), url_(std::move(url)), egress_(std::move(egress)) {}
+
+    void run(int in_flight, int requests) {
+        left_ = requests - in_flight;
+        open_ = requests;
+        for (int i = 0; i < in_flight; ++i) start();
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [this] { return open_ == 0; });
+    }
+    int failures() const { return failures_; }
+
+private:
+    void start() {
+        out_.start({.url = url_,
+                    .headers = {{"Content-Type", "application/json"}},
+                    .body = kBody,
+                    .egress = egress_},
+                   [this](const http_out::Result& result) { answered(result); });
+    }
+    void answered(const http_out::Result& result) {
+        if (result.status != 200) ++failures_;
+        if (--left_ >= 0) start();
+        const std::lock_guard lock{mutex_};
+        if (--open_ == 0) changed_.notify_all();
+    }
+
+    http_out::HttpOut& out_;
+    std::string url_;
+    std::shared_ptr<const http_out::Egress> egress_;
+    std::atomic<int> left_ = 0;
+    std::atomic<int> failures_ = 0;
+    std::mutex mutex_{};  ///< guards the count below
+    int open_ = 0;
+    std::condition_variable changed_{};
+};
+
+void http_out_requests(benchmark::State& state) {
+    allow_many_files();
+    const HttpSink sink;
+    http_out::HttpOut out;
+    const auto egress = std::make_shared<http_out::Egress>(http_out::Egress{.allow_private = true});
+    Load load{out, sink.url(), egress};
+    const int in_flight = static_cast<int>(state.range(0));
+    load.run(in_flight, in_flight);
+    for (auto _ : state) load.run(in_flight, kRequests);
+    state.SetItemsProcessed(state.iterations() * kRequests);
+    if (load.failures() > 0) state.SkipWithError("not all were answered");
+}
+BENCHMARK(http_out_requests)
+    ->Arg(1)
+    ->Arg(64)
+    ->Arg(1'024)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+std::size_t drop(char*, std::size_t size, std::size_t count, void*) {
+    return size * count;
+}
+
+/// libcurl alone, as its manual says: handles are used again, and nothing is judged, timed or told.
+void bare_libcurl(benchmark::State& state) {
+    allow_many_files();
+    const HttpSink sink;
+    const std::string url = sink.url();
+    CURLM* const multi = ::curl_multi_init();
+    curl_slist* const headers = ::curl_slist_append(nullptr, "Content-Type: application/json");
+    std::vector<CURL*> handles;
+    for (int i = 0; i < state.range(0); ++i) {
+        CURL* const easy = handles.emplace_back(::curl_easy_init());
+        ::curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+        ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDS, kBody.c_str());
+        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(kBody.size()));
+        ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &drop);
+        ::curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    }
+    const auto run = [&](int requests) {
+        int left = requests - static_cast<int>(handles.size());
+        int open = requests;
+        for (CURL* easy : handles) ::curl_multi_add_handle(multi, easy);
+        while (open > 0) {
+            int count = 0;
+            ::curl_multi_perform(multi, &count);
+            while (const CURLMsg* message = ::curl_multi_info_read(multi, &count)) {
+                CURL* const easy = message->easy_handle;
+                ::curl_multi_remove_handle(multi, easy);
+                --open;
+                if (left-- > 0) ::curl_multi_add_handle(multi, easy);
+            }
+            if (open > 0) ::curl_multi_poll(multi, nullptr, 0, 1'000, nullptr);
+        }
+    };
+    run(static_cast<int>(handles.size()));
+    for (auto _ : state) run(kRequests);
+    state.SetItemsProcessed(state.iterations() * kRequests);
+    for (CURL* easy : handles) ::curl_easy_cleanup(easy);
+    ::curl_slist_free_all(headers);
+    ::curl_multi_cleanup(multi);
+}
+BENCHMARK(bare_libcurl)->Arg(1)->Arg(64)->Arg(1'024)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// What a request costs in memory while its receiver says nothing.
+void waiting_requests(benchmark::State& state) {
+    allow_many_files();
+    for (auto _ : state) {
+        const HttpSink sink{false};
+        const std::uint64_t before = resident_bytes();
+        {
+            std::atomic<int> told = 0;
+            http_out::HttpOut out;
+            for (int i = 0; i < state.range(0); ++i) {
+                out.start({.url = sink.url(), .body = kBody},
+                          [&](const http_out::Result&) { ++told; });
+            }
+            // The last one to be taken comes after all others were begun.
+            out.cancel(out.start({.url = sink.url()}, [&](const http_out::Result&) { ++told; }));
+            while (told == 0) ::usleep(1'000);
+            ::usleep(300'000);
+            state.counters["bytes_each"] = static_cast<double>(resident_bytes() - before) /
+                                           static_cast<double>(state.range(0));
+        }
+    }
+}
+BENCHMARK(waiting_requests)->Arg(1'024)->Arg(8'192)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+}  // namespace
+}  // namespace waybill::bench
