@@ -407,6 +407,34 @@ TEST_F(HostileTls, SpeaksOnlyOldTls) {
     expect_refused(result_with({.other_names = "IP:127.0.0.1"}, true, 0x0302));
 }
 
+TEST_F(HostileTls, HangsOnOneConnectionOfHttp2AndNotOnTheNext) {
+    const test::TemporaryFolder folder;
+    const test::CertificateFiles files{folder.file("c.pem"), folder.file("k.pem")};
+    test::write_certificate(files, {.other_names = "IP:127.0.0.1"});
+    std::atomic<int> connections = 0;
+    Receiver receiver{[&](Connection& connection) {
+                          if (connections++ == 0) return connection.hang();
+                          test::serve_http2(connection);
+                      },
+                      {.certificate = files, .http2 = true}};
+    const auto ask_it = [&](const Deadlines& deadlines) {
+        return ask(out_, {.url = receiver.url(),
+                          .body = "hello",
+                          .deadlines = deadlines,
+                          .tls = {.ca_file = files.certificate}});
+    };
+
+    const Result first = ask_it(with(&Deadlines::first_byte, kShort));
+    const Result second = ask_it(kPatient);
+    const Result third = ask_it(kPatient);
+
+    expect_failure(first, Failure::timeout, Phase::first_byte);
+    EXPECT_EQ(second.status, 200U) << second.error;
+    EXPECT_EQ(third.status, 200U) << third.error;
+    EXPECT_EQ(third.http_version, "2");
+    EXPECT_EQ(receiver.connections(), 2);
+}
+
 TEST_F(HostileTls, HasAKeyThatWasNotAgreedOn) {
     const test::TemporaryFolder folder;
     const test::CertificateFiles files{folder.file("c.pem"), folder.file("k.pem")};

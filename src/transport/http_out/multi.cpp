@@ -46,6 +46,8 @@ Multi::Multi(const HttpOutOptions& options)
     ::curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
     ::curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Multi::on_timer);
     ::curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
+    // Requests that share a connection of HTTP/2 share its fate, and libcurl gives one that hangs to every next request.
+    ::curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
     ::curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options.connections_kept));
 }
 

@@ -256,11 +256,18 @@ Result Transfer::finish(CURLcode code, LocalTime now) {
 }
 
 Result Transfer::give_up(Duration limit, LocalTime now) {
+    leave_connection();
     return end(Failure::timeout, timed_out(phase_of(progress()), limit), now);
 }
 
 Result Transfer::cancel(LocalTime now) {
+    leave_connection();
     return end(Failure::cancelled, "cancelled", now);
+}
+
+/// Also in HTTP/2, where an unfinished answer alone would not end it: it may hang for the next one, too.
+void Transfer::leave_connection() {
+    ::curl_easy_setopt(easy_.get(), CURLOPT_FORBID_REUSE, 1L);
 }
 
 Easy Transfer::take_handle() {

@@ -68,6 +68,7 @@ private:
     bool may_go_to(const std::optional<IpAddress>& address, std::uint16_t port);
     bool take_header(std::string_view line);
     void end_headers();
+    void leave_connection();
     Progress progress() const;
     Result end(Failure failure, std::string error, LocalTime now);
 
