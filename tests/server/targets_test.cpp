@@ -232,8 +232,9 @@ TEST(CommandTarget, IsKilledWithItsChildrenAtTheDeadline) {
 }
 
 TEST(Outcomes, AnAnswerMeansWhatTheContractSays) {
+    constexpr StoreTime kThen{std::chrono::seconds{784'111'777}};  // Sun, 06 Nov 1994 08:49:37 GMT
     const auto outcome = [](unsigned status, HttpHeaders headers = {}) {
-        return server::outcome_of({.status = status, .headers = std::move(headers)});
+        return server::outcome_of({.status = status, .headers = std::move(headers)}, kThen);
     };
     for (const unsigned status : {200U, 201U, 202U, 204U, 299U}) {
         EXPECT_EQ(outcome(status), Outcome{Done{}}) << status;
@@ -244,13 +245,16 @@ TEST(Outcomes, AnAnswerMeansWhatTheContractSays) {
     EXPECT_TRUE(std::holds_alternative<Dead>(outcome(410)));
     EXPECT_EQ(std::get<Fail>(outcome(429, {{"Retry-After", "7"}})).retry_after,
               Duration{std::chrono::seconds{7}});
+    EXPECT_EQ(std::get<Fail>(outcome(503, {{"Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT"}}))
+                  .retry_after,
+              Duration{std::chrono::minutes{1}});
     EXPECT_EQ(std::get<Fail>(outcome(503, {{"Retry-After", "-7"}})).retry_after, std::nullopt);
     EXPECT_EQ(std::get<Fail>(outcome(500, {{"Retry-After", "7"}})).retry_after, std::nullopt);
-    EXPECT_TRUE(std::holds_alternative<Fail>(server::outcome_of({.error = "x"})));
+    EXPECT_TRUE(std::holds_alternative<Fail>(server::outcome_of({.error = "x"}, kThen)));
     const std::string long_answer(5000, 'x');
-    EXPECT_LT(
-        std::get<Fail>(server::outcome_of({.status = 500, .body = long_answer})).reason.size(),
-        600U);
+    EXPECT_LT(std::get<Fail>(server::outcome_of({.status = 500, .body = long_answer}, kThen))
+                  .reason.size(),
+              600U);
 }
 
 TEST(Outcomes, AnExitMeansWhatTheContractSays) {

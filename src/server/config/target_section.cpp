@@ -1,6 +1,7 @@
 #include "server/config/advice.hpp"
 #include "server/config/parts.hpp"
 #include "transport/http_out/http_out.hpp"
+#include "waybill/webhook.hpp"
 
 namespace waybill::server {
 namespace {
@@ -43,6 +44,11 @@ void read_target(Section& section, TargetConfig& config, const std::vector<Sourc
     }
     section.boolean("log", config.log);
     section.secret("secret", config.secret);
+    if (!config.secret.empty()) {
+        const auto set = webhook::HeaderSet::standard;
+        const std::string problem = webhook::problem_of_secret(config.secret, set);
+        if (!problem.empty()) section.problem("secret", problem);
+    }
     section.text("after", target.after);
     section.choice("after_dead", target.after_dead,
                    {{"block", AfterDead::block}, {"go_on", AfterDead::go_on}});

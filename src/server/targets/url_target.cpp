@@ -1,11 +1,14 @@
 #include "server/targets/url_target.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "server/targets/outgoing.hpp"
 
 namespace waybill::server {
 namespace {
+
+constexpr const char* kCannotSign = "the secret of this target cannot sign; see waybill check";
 
 /// Whoever cannot be connected to says so soon; how long an answer takes is the receiver's affair.
 http_out::Deadlines deadlines_of(Duration timeout) {
@@ -18,8 +21,13 @@ http_out::Deadlines deadlines_of(Duration timeout) {
 void UrlTarget::start(std::vector<Job> jobs) {
     for (Job& job : jobs) {
         const DeliveryItem& item = job.delivery.items.front();
+        std::optional<HttpHeaders> headers = outgoing_headers(item, options_.secret, clock_.wall());
+        if (!headers) {
+            job.completion({DeliveryResult{.outcome = Fail{.reason = kCannotSign}}});
+            continue;
+        }
         http_out::Request request{.url = options_.url,
-                                  .headers = outgoing_headers(item, options_.secret, clock_.wall()),
+                                  .headers = *std::move(headers),
                                   .body = item.message->body,
                                   .owner = item.message,
                                   .deadlines = deadlines_of(options_.timeout),
@@ -30,14 +38,14 @@ void UrlTarget::start(std::vector<Job> jobs) {
         auto completion = std::make_shared<Completion>(std::move(job.completion));
         const std::lock_guard lock{under_way_->mutex};
         under_way_->requests[delivery] = out_.start(
-            std::move(request),
-            [completion, delivery, under_way = under_way_](const http_out::Result& result) {
+            std::move(request), [completion, delivery, clock = &clock_,
+                                 under_way = under_way_](const http_out::Result& result) {
                 {
                     const std::lock_guard inner{under_way->mutex};
                     under_way->requests.erase(delivery);
                 }
                 if (result.failure == http_out::Failure::cancelled) return (*completion)({});
-                (*completion)({DeliveryResult{.outcome = outcome_of(result)}});
+                (*completion)({DeliveryResult{.outcome = outcome_of(result, clock->wall())}});
             });
     }
 }
