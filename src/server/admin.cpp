@@ -72,6 +72,14 @@ static HttpResponse with_problems_named(Answer answer) {
     }
 }
 
+HttpResponse Admin::publish_as(const Publisher& publisher, const HttpRequest& request) {
+    try {
+        return with_problems_named([&] { return publish(request, append_, &publisher); });
+    } catch (const StoreError& problem) {
+        return error_response(503, "store-unavailable", problem.what());
+    }
+}
+
 HttpResponse Admin::route(const HttpRequest& request, const std::string& actor) {
     const std::string path{request.path()};
     if (request.method == "GET") {

@@ -44,6 +44,8 @@ public:
 
     /// `actor`: who asks, for the record.
     HttpResponse handle(const HttpRequest& request, const std::string& actor);
+    /// POST /v1/messages of somebody who may do nothing else.
+    HttpResponse publish_as(const Publisher& publisher, const HttpRequest& request);
 
 private:
     HttpResponse route(const HttpRequest& request, const std::string& actor);

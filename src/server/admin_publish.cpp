@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -84,15 +85,35 @@ Message message_of(const HttpRequest& request) {
     return message;
 }
 
+/// What the token says stands. False: the body says something else.
+bool put_claim(const std::optional<std::string>& claim, std::string& field) {
+    if (!claim) return true;
+    if (!field.empty() && field != *claim) return false;
+    field = *claim;
+    return true;
+}
+
 HttpResponse answer(unsigned status, const AppendResult& result, const char* word) {
     return json_response(status, json::Object{{"id", to_string(result.id)}, {"status", word}});
 }
 
 }  // namespace
 
-HttpResponse publish(const HttpRequest& request, const AppendMessage& append) {
+HttpResponse publish(const HttpRequest& request, const AppendMessage& append,
+                     const Publisher* publisher) {
     try {
-        const AppendResult result = append(message_of(request));
+        Message message = message_of(request);
+        if (publisher != nullptr && !put_claim(publisher->tenant, message.tenant)) {
+            return error_response(
+                403, "wrong-tenant",
+                "this token does not publish for the tenant in the body; leave it out");
+        }
+        if (publisher != nullptr && !put_claim(publisher->user, message.user)) {
+            return error_response(
+                403, "wrong-user",
+                "this token does not publish for the user in the body; leave it out");
+        }
+        const AppendResult result = append(std::move(message));
         switch (result.status) {
             case AppendResult::Status::fresh: return answer(202, result, "accepted");
             case AppendResult::Status::duplicate: return answer(200, result, "duplicate");

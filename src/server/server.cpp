@@ -7,7 +7,6 @@
 
 #include <unistd.h>
 
-#include "core/credentials.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
 #include "server/admin.hpp"
@@ -20,6 +19,7 @@
 #include "server/seldom.hpp"
 #include "server/token.hpp"
 #include "server/unserved.hpp"
+#include "server/who_asks.hpp"
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/json.hpp"
@@ -30,13 +30,6 @@ namespace waybill::server {
 namespace {
 
 using http_in::Reply;
-
-/// For the record: who somebody with a token says to be.
-std::string actor_of(const HttpRequest& request, const std::string& token_name) {
-    const std::string* const said = request.headers.find("Waybill-Actor");
-    if (said == nullptr || said->empty()) return token_name;
-    return clean_text(*said, 200) + " (" + token_name + ")";
-}
 
 /// For whoever opens the printed URL in a browser.
 json::Object what_is_here() {
@@ -59,14 +52,14 @@ struct Server::Parts {
 
     void on_request(HttpRequest request, Reply reply);
     void on_admin(HttpRequest request, Reply reply);
-    /// What the request's token is called; nothing: it has none that is good.
-    std::optional<std::string> token_name(const HttpRequest& request);
+    void on_stranger(HttpRequest request, Reply reply);
     HttpResponse readiness();
     bool shows_metrics();
     HttpResponse metrics_response();
     std::vector<UnservedTarget> unserved();
     void warn_of_unserved();
     Config config_in_force();
+    ServerConfig server_in_force();
     WhoServes who_serves();
     InstanceSeen myself();
     void on_access(const http_in::Access& access);
@@ -153,13 +146,8 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
             error_response(415, "unsupported-encoding", "send the body without Content-Encoding"),
             "unsupported-encoding");
     }
-    const auto token = token_name(request);
-    if (!token) {
-        HttpResponse refused =
-            error_response(401, "unauthorized", "send Authorization: Bearer TOKEN");
-        refused.headers.add("WWW-Authenticate", "Bearer");
-        return reply(std::move(refused), "unauthorized");
-    }
+    const auto token = token_name(request, server_in_force(), local_token);
+    if (!token) return on_stranger(std::move(request), std::move(reply));
     const std::string actor = actor_of(request, *token);
     if (request.method != "GET") {
         const std::string* const id = request.headers.find("Idempotency-Key");
@@ -170,19 +158,18 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
             [this, actor, request = std::move(request)] { return admin.handle(request, actor); });
 }
 
-std::optional<std::string> Server::Parts::token_name(const HttpRequest& request) {
-    const std::shared_lock lock{mutex};
-    const std::string* const header = request.headers.find("Authorization");
-    const auto shown = header != nullptr ? credentials(*header, "Bearer") : std::nullopt;
-    if (!shown) return std::nullopt;
-    const std::string token{*shown};
-    std::optional<std::string> name;
-    if (signing::same_bytes(token, local_token)) name = "local";
-    for (std::size_t i = 0; i < config.server.admin_tokens.size(); ++i) {
-        if (!signing::same_bytes(token, config.server.admin_tokens[i])) continue;
-        name = "admin_tokens[" + std::to_string(i) + "]";
+/// Somebody without a token of ours may have one of the issuer we trust, and publish with it.
+void Server::Parts::on_stranger(HttpRequest request, Reply reply) {
+    auto known = publisher_of(request, server_in_force().claims, system_clock().wall());
+    if (auto* const publisher = std::get_if<Publisher>(&known)) {
+        return at_desk(desk, std::move(reply),
+                       [this, publisher = std::move(*publisher), request = std::move(request)] {
+                           return admin.publish_as(publisher, request);
+                       });
     }
-    return name;
+    HttpResponse refused = error_response(401, "unauthorized", std::get<std::string>(known));
+    refused.headers.add("WWW-Authenticate", "Bearer");
+    reply(std::move(refused), "unauthorized");
 }
 
 void Server::Parts::at_desk(Desk& whose, Reply reply, std::function<HttpResponse()> answer) {
@@ -233,6 +220,11 @@ void Server::Parts::warn_of_unserved() {
 Config Server::Parts::config_in_force() {
     const std::shared_lock lock{mutex};
     return config;
+}
+
+ServerConfig Server::Parts::server_in_force() {
+    const std::shared_lock lock{mutex};
+    return config.server;
 }
 
 WhoServes Server::Parts::who_serves() {

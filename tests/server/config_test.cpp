@@ -66,6 +66,7 @@ body_rate_min = "2KiB"
 waiting_max   = 500
 tls           = { cert = "c.pem", key = "k.pem" }
 admin_tokens  = ["env:TOKEN"]
+claims        = { tenant = "tid", user = "sub", jwt_secret = "env:OLD" }
 
 [sources.stripe]
 provider  = "stripe"
@@ -148,6 +149,7 @@ TEST(Config, EveryKeyIsRead) {
     EXPECT_EQ(config.server.tls_cert, "c.pem");
     EXPECT_EQ(config.server.tls_key, "k.pem");
     EXPECT_THAT(config.server.admin_tokens, ElementsAre("t"));
+    EXPECT_EQ(config.server.claims, (server::ClaimsConfig{"tid", "sub", "older"}));
 
     ASSERT_EQ(config.sources.size(), 2U);
     const Source& acme = config.sources[0];
@@ -248,7 +250,15 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
          "server.tls.ca: is not a known key"},
         {"[server]\nadmin_tokens = 'x'", "server.admin_tokens: must be a list of secrets"},
         {"[server]\nclaims = { tenant = 'tid' }",
-         "server.claims: this version does not know it yet"},
+         "server.claims.jwt_secret: is missing; set it to what your tokens are signed with"},
+        {"[server]\nclaims = { jwt_secret = 'env:SECRET' }",
+         "server.claims: says neither tenant nor user; name the claims they are in"},
+        {"[server]\nclaims = { tenat = 'tid', jwt_secret = 'env:SECRET' }",
+         "server.claims.tenat: is not a known key; did you mean \"tenant\"?"},
+        {"[server]\nclaims = { tenant = 'tid', jwt_secret = 'env:NOPE' }",
+         "server.claims.jwt_secret: \"env:NOPE\" is not set"},
+        {"[[targets]]\nkey = 'a'\nurl = 'https://example.com'\nsecret = 'whsec_x'",
+         "targets[0].secret: starts with whsec_ and goes on with something that is not base64"},
         {"[server]\nadmin_tokens = ['env:NOPE']",
          "server.admin_tokens: \"env:NOPE\" is not set; export it, or use \"file:…\""},
         {"[sources.a]\nprovider = 'stripee'\nsecrets = ['env:SECRET']",

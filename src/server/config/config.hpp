@@ -28,6 +28,18 @@ struct EngineConfig {
     bool operator==(const EngineConfig&) const = default;
 };
 
+/// [server] claims: who publishes, and for which tenant, is said by a token that somebody else has
+/// issued.
+struct ClaimsConfig {
+    /// The claim that names the tenant, and the one that names the user. Empty: the body says it.
+    std::string tenant{};
+    std::string user{};
+    /// HS256. Empty: no such tokens.
+    std::string jwt_secret{};
+
+    bool operator==(const ClaimsConfig&) const = default;
+};
+
 /// [server]
 struct ServerConfig {
     std::string host = "127.0.0.1";
@@ -42,6 +54,7 @@ struct ServerConfig {
     std::string tls_cert{};
     std::string tls_key{};
     std::vector<std::string> admin_tokens{};
+    ClaimsConfig claims{};
 
     bool operator==(const ServerConfig&) const = default;
 };

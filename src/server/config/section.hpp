@@ -101,6 +101,8 @@ public:
     void problem(const std::string& key, const std::string& text);
     void warn(const std::string& key, const std::string& text);
     const Environment& environment() const { return reading_->environment; }
+    /// False: what secret() read is good for nothing.
+    bool secrets_are_known() const { return reading_->secrets == Secrets::needed; }
 
 private:
     struct Scalar {

@@ -13,6 +13,31 @@ bool is_loopback(const std::string& host) {
     return lower_ascii(host) == "localhost" || is_loopback_address(host);
 }
 
+void read_claims(Section claims, bool is_there, ClaimsConfig& config) {
+    // RFC 7518, 3.2: a key of HS256 is as long as its hash.
+    constexpr std::size_t kSecretBytesMin = 32;
+    claims.text("tenant", config.tenant);
+    claims.text("user", config.user);
+    claims.secret("jwt_secret", config.jwt_secret);
+    if (is_there && !claims.has("jwt_secret")) {
+        claims.problem("jwt_secret",
+                       "is missing; set it to what your tokens are signed with (HS256), "
+                       "such as \"env:JWT\"");
+    } else if (is_there && config.tenant.empty() && config.user.empty()) {
+        claims.problem(
+            {},
+            "says neither tenant nor user; name the claims they are in, such as tenant = "
+            "\"tid\", user = \"sub\"");
+    }
+    const std::size_t size = config.jwt_secret.size();
+    if (claims.secrets_are_known() && size > 0 && size < kSecretBytesMin) {
+        claims.warn("jwt_secret", "has " + std::to_string(size) + " bytes; with fewer than " +
+                                      std::to_string(kSecretBytesMin) +
+                                      " tokens can be guessed, use a longer one");
+    }
+    claims.finish();
+}
+
 }  // namespace
 
 void read_server(Section& section, ServerConfig& server) {
@@ -43,7 +68,7 @@ void read_server(Section& section, ServerConfig& server) {
     if (const std::string problem = problem_of_tokens(server); !problem.empty()) {
         section.problem("admin_tokens", problem);
     }
-    section.later("claims", "tenants from a JWT");
+    read_claims(section.table("claims"), section.has("claims"), server.claims);
     section.finish();
 }
 
