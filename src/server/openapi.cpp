@@ -52,6 +52,11 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/demo", "The secret of the demo source"},
 };
 
+constexpr const char* kTokens =
+    "an operator's token; to publish also a JWT of whom server.claims trusts, for its own tenant "
+    "and "
+    "user alone";
+
 std::vector<std::string> words(std::string_view text) {
     std::vector<std::string> all;
     for (std::size_t at = 0; at < text.size();) {
@@ -153,14 +158,15 @@ Value openapi() {
     const Object error{
         {"description", "what is wrong, for programs and for people"},
         {"content", Object{{"application/json", Object{{"schema", error_schema()}}}}}};
-    return Object{
-        {"openapi", "3.1.0"},
-        {"info", Object{{"title", "Waybill"}, {"version", version_text}}},
-        {"security", Array{Object{{"token", Array{}}}}},
-        {"paths", std::move(paths)},
-        {"components", Object{{"securitySchemes",
-                               Object{{"token", Object{{"type", "http"}, {"scheme", "bearer"}}}}},
-                              {"responses", Object{{"Error", error}}}}}};
+    return Object{{"openapi", "3.1.0"},
+                  {"info", Object{{"title", "Waybill"}, {"version", version_text}}},
+                  {"security", Array{Object{{"token", Array{}}}}},
+                  {"paths", std::move(paths)},
+                  {"components",
+                   Object{{"securitySchemes", Object{{"token", Object{{"type", "http"},
+                                                                      {"scheme", "bearer"},
+                                                                      {"description", kTokens}}}}},
+                          {"responses", Object{{"Error", error}}}}}};
 }
 
 }  // namespace waybill::server

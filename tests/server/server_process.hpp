@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -20,15 +21,23 @@ struct Ran {
     std::string output{};
 };
 
-/// The program `waybill` as a process of its own; its standard output is ours to read.
+/// The file of a program.
+struct Executable {
+    std::string path{};
+};
+
+/// The program `waybill`, or another, as a process of its own; its standard output is ours to read.
 class Process {
 public:
     enum class Errors : std::uint8_t { to_ours, to_output };
 
     /// Runs it in `folder`, with this in front of its environment.
     Process(const std::string& folder, std::vector<std::string> words,
-            Errors errors = Errors::to_ours, const std::vector<std::string>& environment = {}) {
-        words.insert(words.begin(), WAYBILL_PROGRAM);
+            Errors errors = Errors::to_ours, const std::vector<std::string>& environment = {})
+        : Process(Executable{WAYBILL_PROGRAM}, folder, std::move(words), errors, environment) {}
+    Process(const Executable& program, const std::string& folder, std::vector<std::string> words,
+            Errors errors, const std::vector<std::string>& environment) {
+        words.insert(words.begin(), program.path);
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());
         arguments.push_back(nullptr);
@@ -46,7 +55,7 @@ public:
                 ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
             }
             if (::chdir(folder.c_str()) != 0) ::_exit(99);
-            ::execv(WAYBILL_PROGRAM, arguments.data());
+            ::execv(program.path.c_str(), arguments.data());
             ::_exit(99);
         }
         ::close(ends[1]);
