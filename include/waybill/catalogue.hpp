@@ -27,6 +27,8 @@ struct Filter {
     std::string reason{};
     StoreTime since{};
     StoreTime until = store_never;
+    /// The other way round: see Catalogue::browse.
+    bool oldest_first = false;
 
     bool operator==(const Filter&) const = default;
 };
@@ -36,6 +38,8 @@ struct MessageSummary {
     MessagePtr message{};
     Filter::State state = Filter::State::open;
     StoreTime appended_at{};
+    /// The highest generation any of its deliveries was given by a requeue or a replay.
+    std::uint32_t requeues = 0;
     bool operator==(const MessageSummary&) const = default;
 };
 
@@ -101,7 +105,7 @@ class Catalogue {
 public:
     virtual ~Catalogue() = default;
 
-    /// Newest first. `cursor` is empty or what a page said is next; InvalidCursor for anything else.
+    /// Newest first, unless the filter says otherwise. `cursor` is empty or what a page said is next; InvalidCursor for anything else.
     virtual Page<MessageSummary> browse(const Filter& filter, const std::string& cursor,
                                         std::uint32_t rows_max) = 0;
     /// Oldest first. The same of its cursor.
@@ -115,6 +119,11 @@ public:
     /// that died because of it. For a halted head its owner is told to run it again in its old place,
     /// and the letter stays until that is done. Refused where there is none. One answer per delivery.
     virtual std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) = 0;
+    /// Each delivery that has ended becomes new work for its target alone, at the tail, of a
+    /// generation that nothing of its message had before; a dead one is requeued. Refused when the
+    /// message is not kept any more, the target is not registered or does not match it, the delivery
+    /// has not ended, or its lane is halted at the message. One answer per delivery.
+    virtual std::vector<OperationResult> replay(std::span<const DeliveryRef> deliveries) = 0;
     /// Deletes dead letters. Refused where there is none, and while a halted lane stands at it: the
     /// letter is what people find the lane by. Skip or resume it first.
     virtual std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) = 0;

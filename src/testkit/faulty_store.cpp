@@ -160,6 +160,10 @@ std::vector<OperationResult> FaultyStore::requeue(std::span<const DeliveryRef> d
     return run(Call::catalogue, [&] { return catalogue_role().requeue(deliveries); });
 }
 
+std::vector<OperationResult> FaultyStore::replay(std::span<const DeliveryRef> deliveries) {
+    return run(Call::catalogue, [&] { return catalogue_role().replay(deliveries); });
+}
+
 std::vector<OperationResult> FaultyStore::discard(std::span<const DeliveryRef> deliveries) {
     return run(Call::catalogue, [&] { return catalogue_role().discard(deliveries); });
 }

@@ -73,12 +73,12 @@ rc::Gen<Step> a_step() {
     using enum Step::Kind;
     // What fills a store, and what empties it, more often than questions.
     const auto kind = rc::gen::weightedElement<Step::Kind>({
-        {10, append},        {1, declare}, {4, beat},    {4, take},    {1, give},
-        {5, increment},      {9, scan},    {2, due},     {2, lanes},   {3, parked},
-        {20, settle},        {3, repeat},  {6, requeue}, {1, discard}, {4, command},
-        {1, command_result}, {1, pause},   {1, forget},  {1, sweep},   {3, advance},
-        {4, inline_run},     {1, browse},  {1, letters}, {2, detail},  {1, count},
-        {1, health},
+        {10, append},   {1, declare},        {4, beat},    {4, take},    {1, give},
+        {5, increment}, {9, scan},           {2, due},     {2, lanes},   {3, parked},
+        {20, settle},   {3, repeat},         {6, requeue}, {6, replay},  {1, discard},
+        {4, command},   {1, command_result}, {1, pause},   {1, forget},  {1, sweep},
+        {3, advance},   {4, inline_run},     {1, browse},  {1, letters}, {2, detail},
+        {1, count},     {1, health},
     });
     return rc::gen::map(rc::gen::pair(kind, rc::gen::arbitrary<std::uint32_t>()),
                         [](const auto& made) {

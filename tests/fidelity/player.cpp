@@ -29,10 +29,10 @@ std::string_view name_of(Reaction reaction) {
 
 std::string_view to_string(Step::Kind kind) {
     constexpr std::array<std::string_view, Step::kinds> kNames{
-        "append",  "declare",        "beat",   "take",   "give",   "increment", "scan",
-        "due",     "lanes",          "parked", "settle", "repeat", "requeue",   "discard",
-        "command", "command_result", "pause",  "forget", "sweep",  "advance",   "inline_run",
-        "browse",  "letters",        "detail", "count",  "health"};
+        "append",     "declare", "beat",           "take",   "give",   "increment", "scan",
+        "due",        "lanes",   "parked",         "settle", "repeat", "requeue",   "replay",
+        "discard",    "command", "command_result", "pause",  "forget", "sweep",     "advance",
+        "inline_run", "browse",  "letters",        "detail", "count",  "health"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -82,6 +82,7 @@ std::string Player::act(Step::Kind kind, Dice& dice) {
         case Step::Kind::settle: return settle(dice);
         case Step::Kind::repeat: return repeat(dice);
         case Step::Kind::requeue:
+        case Step::Kind::replay:
         case Step::Kind::discard: return requeue_or_discard(kind, dice);
         case Step::Kind::command: return command(dice);
         case Step::Kind::command_result: return command_result(dice);

@@ -50,6 +50,7 @@ struct Step {
         settle,
         repeat,
         requeue,
+        replay,
         discard,
         command,
         command_result,

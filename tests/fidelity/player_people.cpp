@@ -11,15 +11,16 @@ std::string Player::requeue_or_discard(Step::Kind kind, Dice& dice) {
     std::vector<DeliveryRef> wanted;
     std::string text;
     for (std::size_t count = 1 + dice.below(3); count > 0 && !deliveries_.empty(); --count) {
-        const bool dead = !dead_.empty() && !dice.one_in(4);
+        const bool dead = !dead_.empty() && !dice.one_in(kind == Step::Kind::replay ? 2 : 4);
         // Of the dead rather a late one: it is more likely to be so still.
         const std::size_t late = std::min<std::size_t>(dead_.size(), 4);
         wanted.push_back(dead ? dead_[dead_.size() - 1 - dice.below(late)]
                               : dice.pick(deliveries_));
         text += " " + to_string(wanted.back().message).substr(24) + "/" + wanted.back().target;
     }
-    const auto results = kind == Step::Kind::requeue ? here_.catalogue->requeue(wanted)
-                                                     : here_.catalogue->discard(wanted);
+    const auto results = kind == Step::Kind::requeue  ? here_.catalogue->requeue(wanted)
+                         : kind == Step::Kind::replay ? here_.catalogue->replay(wanted)
+                                                      : here_.catalogue->discard(wanted);
     text += " >";
     // The words are the store's own; whether it happened is not.
     for (const OperationResult& result : results) text += result.carried_out ? " yes" : " no";
@@ -72,6 +73,7 @@ std::string Player::sweep(Dice& dice) {
 
 Filter Player::filter(Dice& dice) {
     Filter filter{.state = static_cast<Filter::State>(dice.below(5))};
+    filter.oldest_first = dice.one_in(3);
     if (dice.one_in(3)) filter.box = "orders";
     if (dice.one_in(4)) filter.type = dice.one_in(2) ? "T" : "*u*";
     if (dice.one_in(4)) filter.source = "sh*";

@@ -161,7 +161,8 @@ std::string Transcript::tell(const Attempt& attempt) {
 std::string Transcript::tell(const MessageSummary& summary) {
     constexpr const char* kNames[] = {"any", "open", "parked", "done", "dead"};
     return std::string{kNames[static_cast<int>(summary.state)]} + " since " +
-           time(summary.appended_at) + ": " + tell(*summary.message);
+           time(summary.appended_at) + " requeues " + std::to_string(summary.requeues) + ": " +
+           tell(*summary.message);
 }
 
 std::string Transcript::tell(const MessageDetail& detail) {

@@ -76,6 +76,7 @@ public:
     std::optional<MessageDetail> get(const Uuid& id) override;
     std::uint64_t count(const Filter& filter) override;
     std::vector<OperationResult> requeue(std::span<const DeliveryRef> deliveries) override;
+    std::vector<OperationResult> replay(std::span<const DeliveryRef> deliveries) override;
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override;
     std::uint64_t command(const Command& command) override;
     std::optional<CommandResult> command_result(std::uint64_t id) override;

@@ -72,7 +72,7 @@ bool fits(Tables& tables, const Filter& filter, const MessageRow& message) {
 }
 
 MessageSummary summary(Tables& tables, const MessageRow& message) {
-    return {message.message, state(tables, message), message.appended_at};
+    return {message.message, state(tables, message), message.appended_at, message.requeues};
 }
 
 }  // namespace
@@ -80,17 +80,25 @@ MessageSummary summary(Tables& tables, const MessageRow& message) {
 Page<MessageSummary> browse(Tables& tables, const Filter& filter, const std::string& cursor,
                             std::uint32_t rows_max) {
     Page<MessageSummary> page;
-    const Sequence before = detail::place_of_cursor(cursor, std::numeric_limits<Sequence>::max());
     Sequence last = 0;
-    auto at = std::make_reverse_iterator(tables.messages.lower_bound(before));
-    for (; at != tables.messages.rend(); ++at) {
-        if (!fits(tables, filter, at->second)) continue;
+    const auto goes_on = [&](const MessageRow& message) {
+        if (!fits(tables, filter, message)) return true;
         if (page.items.size() >= std::max(rows_max, 1U)) {
             page.next = std::to_string(last);
-            break;
+            return false;
         }
-        page.items.push_back(summary(tables, at->second));
-        last = at->first;
+        page.items.push_back(summary(tables, message));
+        last = message.sequence;
+        return true;
+    };
+    const auto& messages = tables.messages;
+    if (filter.oldest_first) {
+        auto at = messages.upper_bound(detail::place_of_cursor(cursor, 0));
+        while (at != messages.end() && goes_on(at->second)) ++at;
+    } else {
+        const auto before = detail::place_of_cursor(cursor, std::numeric_limits<Sequence>::max());
+        auto at = std::make_reverse_iterator(messages.lower_bound(before));
+        while (at != messages.rend() && goes_on(at->second)) ++at;
     }
     return page;
 }

@@ -41,6 +41,7 @@ void record_inline(Tables& tables, const InlineRequest& request);
 
 // operate.cpp
 std::vector<OperationResult> requeue(Tables& tables, std::span<const DeliveryRef> deliveries);
+std::vector<OperationResult> replay(Tables& tables, std::span<const DeliveryRef> deliveries);
 std::vector<OperationResult> discard(Tables& tables, std::span<const DeliveryRef> deliveries);
 std::uint64_t command(Tables& tables, const Command& wish);
 void answer(Tables& tables, const CommandResult& result);

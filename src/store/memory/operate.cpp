@@ -2,6 +2,7 @@
 
 #include "calls.hpp"
 #include "core/asking.hpp"
+#include "core/replaying.hpp"
 #include "core/wording.hpp"
 
 namespace waybill::memory {
@@ -46,10 +47,15 @@ std::vector<DeliveryRef> revived_with(const Tables& tables, const DeliveryRef& d
     return chain;
 }
 
+void record_generation(MessageRow& message, std::uint32_t requeues) {
+    message.requeues = std::max(message.requeues, requeues);
+}
+
 void requeue_one(Tables& tables, const DeliveryRef& delivery) {
     const DeadLetter letter = dead_row(tables, delivery)->letter;
     MessageRow& message = *tables.message(delivery.message);
     Partition& partition = *tables.partition(message.partition);
+    record_generation(message, letter.requeues + 1);
     if (holds_a_lane(tables, letter)) {
         // It runs again in its old place, and only its owner can put it there; until then the letter
         // stays, or a skip that comes first would lose it.
@@ -69,6 +75,38 @@ void requeue_one(Tables& tables, const DeliveryRef& delivery) {
     // Open again first: a message with neither open nor dead deliveries counts as finished.
     insert_work(tables, message, work);
     for (const DeliveryRef& revived : chain) erase_dead(tables, revived);
+}
+
+detail::ReplayFacts facts_of(Tables& tables, const MessageRow& message) {
+    detail::ReplayFacts facts{.message = *message.message, .requeues = message.requeues};
+    OpenWork& work = tables.partition(message.partition)->work;
+    if (const Row* const row = work.find(message.sequence)) facts.open.push_back(row->entry);
+    for (const Sequence sequence : message.requeued) {
+        facts.open.push_back(work.find(sequence)->entry);
+    }
+    const Uuid& id = message.message->id;
+    auto at = tables.dead_by_delivery.lower_bound({id, ""});
+    for (; at != tables.dead_by_delivery.end() && at->first.first == id; ++at) {
+        facts.letters.push_back(tables.dead.at(at->second).letter);
+    }
+    return facts;
+}
+
+OperationResult replay_one(Tables& tables, const DeliveryRef& delivery,
+                           std::span<const Target> targets) {
+    MessageRow* const message = tables.message(delivery.message);
+    if (message == nullptr) return detail::no_such_message(delivery.message);
+    const detail::ReplayFacts facts = facts_of(tables, *message);
+    const detail::ReplayVerdict verdict = detail::judge_replay(delivery.target, facts, targets);
+    if (!verdict.refusal.empty()) return {.text = verdict.refusal};
+    if (!verdict.dead_as.empty()) {
+        requeue_one(tables, {delivery.message, verdict.dead_as});
+    } else {
+        message->requeues = detail::next_generation(facts);
+        tables.unfile(*message);
+        insert_work(tables, *message, {.only = {verdict.target}, .requeues = message->requeues});
+    }
+    return {true, "replayed"};
 }
 
 std::uint64_t cancel(Tables& tables, const Command& wish) {
@@ -105,6 +143,16 @@ std::vector<OperationResult> requeue(Tables& tables, std::span<const DeliveryRef
     return results;
 }
 
+std::vector<OperationResult> replay(Tables& tables, std::span<const DeliveryRef> deliveries) {
+    std::vector<Target> targets;
+    for (const auto& [key, target] : tables.targets) targets.push_back(target);
+    std::vector<OperationResult> results;
+    for (const DeliveryRef& delivery : deliveries) {
+        results.push_back(replay_one(tables, delivery, targets));
+    }
+    return results;
+}
+
 std::vector<OperationResult> discard(Tables& tables, std::span<const DeliveryRef> deliveries) {
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
@@ -128,6 +176,9 @@ std::uint64_t command(Tables& tables, const Command& wish) {
         if (row == nullptr || !row->entry.halted) continue;
         Command complete = wish;
         complete.message = row->entry.message->id;
+        if (wish.kind == Command::Kind::resume) {
+            record_generation(*row->message, row->entry.requeues + 1);
+        }
         return leave(partition, tables, complete);
     }
     return 0;

@@ -103,6 +103,12 @@ public:
         wake();
         return results;
     }
+    std::vector<OperationResult> replay(std::span<const DeliveryRef> deliveries) override {
+        auto results =
+            shared_->transact([&](Tables& t, StoreTime) { return memory::replay(t, deliveries); });
+        wake();
+        return results;
+    }
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override {
         return shared_->transact(
             [&](Tables& t, StoreTime) { return memory::discard(t, deliveries); });

@@ -127,6 +127,10 @@ void Tables::file_if_finished(MessageRow& row) {
     finished.emplace_hint(finished.end(), row.finished_at, row.sequence);
 }
 
+void Tables::unfile(const MessageRow& row) {
+    boxes.find(row.message->box)->second.finished.erase({row.finished_at, row.sequence});
+}
+
 void Tables::put_dead(const DeadLetter& letter, const MessagePtr& message) {
     auto& ages = boxes.find(message->box)->second.dead;
     const auto [place, is_new] =

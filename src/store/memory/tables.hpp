@@ -32,6 +32,8 @@ struct MessageRow {
     StoreTime finished_at{};
     std::uint32_t open_rows = 0;
     std::uint32_t dead_letters = 0;
+    /// The highest generation anything of it was given.
+    std::uint32_t requeues = 0;
     /// The sequences its requeues gave it.
     std::vector<Sequence> requeued{};
     std::vector<Attempt> attempts{};
@@ -184,6 +186,8 @@ struct Tables {
     void erase_message(MessageRow& row);
     /// Files the message under `finished` when nothing of it is open or dead any more.
     void file_if_finished(MessageRow& row);
+    /// Before it has open work again.
+    void unfile(const MessageRow& row);
 
     /// Writing a line twice is writing it once.
     void put_attempt(MessageRow& row, const Attempt& attempt);

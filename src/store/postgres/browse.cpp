@@ -65,16 +65,20 @@ Page<MessageSummary> browse(Session session, const Filter& filter, const std::st
         MessageRef message;
         Filter::State state;
         StoreTime at;
+        std::uint32_t requeues;
     };
     std::vector<Line> lines;
     {
         Rows rows = session.db.read(
-            sql::browse, detail::place_of_cursor(cursor, kNewest), filter.since, filter.until,
-            filter.box, like(filter.type), like(filter.source), like(filter.tenant),
+            filter.oldest_first ? sql::browse_oldest : sql::browse,
+            detail::place_of_cursor(cursor, filter.oldest_first ? 0 : kNewest), filter.since,
+            filter.until, filter.box, like(filter.type), like(filter.source), like(filter.tenant),
             state_number(filter.state), filter.target, filter.reason, std::int64_t{limit} + 1);
         while (rows.next()) {
-            lines.push_back(
-                {{rows.uuid(3), rows.integer(0)}, rows.number<Filter::State>(1), rows.time(2)});
+            lines.push_back({{rows.uuid(3), rows.integer(0)},
+                             rows.number<Filter::State>(1),
+                             rows.time(2),
+                             rows.number<std::uint32_t>(4)});
         }
     }
     Page<MessageSummary> page;
@@ -89,7 +93,7 @@ Page<MessageSummary> browse(Session session, const Filter& filter, const std::st
     for (std::size_t i = 0; i < messages.size(); ++i) {
         // One that was swept meanwhile is not there.
         if (messages[i].message == nullptr) continue;
-        page.items.push_back({messages[i].message, lines[i].state, lines[i].at});
+        page.items.push_back({messages[i].message, lines[i].state, lines[i].at, lines[i].requeues});
     }
     return page;
 }
@@ -124,7 +128,8 @@ std::optional<MessageDetail> get(Session session, const Uuid& id) {
         Rows rows = db.read(sql::message_by_id, id);
         if (!rows.next()) return std::nullopt;
         message = message_row(session, rows, 1);
-        detail.summary = {message.message, rows.number<Filter::State>(0), message.appended_at};
+        detail.summary = {message.message, rows.number<Filter::State>(0), message.appended_at,
+                          rows.number<std::uint32_t>(18)};
     }
     for (OpenRow& row : open_rows(db, message.partition, message.sequence)) {
         row.entry.message = message.message;

@@ -54,6 +54,8 @@ InlineResult run_inline(Database& db, const InlineRequest& request,
 /// Transaction.
 std::vector<OperationResult> requeue(Database& db, std::span<const DeliveryRef> deliveries);
 /// Transaction.
+/// False: there is no such letter.
+bool requeue_dead(Database& db, const DeliveryRef& delivery);
 std::vector<OperationResult> discard(Database& db, std::span<const DeliveryRef> deliveries);
 /// Transaction.
 std::uint64_t command(Database& db, const Command& wish);
@@ -72,6 +74,9 @@ std::uint64_t waiting_for(Database& db, const Target& target);
 // upkeep.cpp
 Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_t rows_max);
 StoreHealth health(Database& db);
+
+// replay.cpp
+std::vector<OperationResult> replay(Database& db, std::span<const DeliveryRef> deliveries);
 
 // notes.cpp
 std::optional<std::string> note(Database& db, const std::string& name);

@@ -45,7 +45,16 @@ std::uint64_t leave(Database& db, PartitionId partition, const Command& wish) {
     return rows.number<std::uint64_t>(0);
 }
 
+void record_generation(Database& db, Sequence message, std::uint32_t requeues) {
+    Longs messages;
+    Ints generations;
+    messages.add(message);
+    generations.add(requeues);
+    db.write(sql::record_generation, messages, generations);
+}
+
 void requeue_one(Database& db, const DeliveryRef& delivery, const Found& found) {
+    record_generation(db, found.message.sequence, found.letter.requeues + 1);
     if (holds_a_lane(db, found)) {
         // It runs again in its old place, and only its owner can put it there; until then the letter
         // stays, or a skip that comes first would lose it.
@@ -107,6 +116,12 @@ std::vector<OperationResult> requeue(Database& db, std::span<const DeliveryRef> 
     return results;
 }
 
+bool requeue_dead(Database& db, const DeliveryRef& delivery) {
+    const auto found = dead_letter(db, delivery);
+    if (found) requeue_one(db, delivery, *found);
+    return found.has_value();
+}
+
 std::vector<OperationResult> discard(Database& db, std::span<const DeliveryRef> deliveries) {
     hold_all(db, deliveries);
     std::vector<OperationResult> results;
@@ -130,6 +145,9 @@ std::uint64_t command(Database& db, const Command& wish) {
     if (!rows.next()) return 0;
     Command complete = wish;
     complete.message = rows.uuid(1);
+    if (wish.kind == Command::Kind::resume) {
+        record_generation(db, rows.integer(2), rows.number<std::uint32_t>(3) + 1);
+    }
     return leave(db, rows.number<PartitionId>(0), complete);
 }
 

@@ -112,6 +112,12 @@ public:
         wake_all();
         return results;
     }
+    std::vector<OperationResult> replay(std::span<const DeliveryRef> deliveries) override {
+        auto results =
+            people_.transact([&](Database& db) { return postgres::replay(db, deliveries); });
+        wake_all();
+        return results;
+    }
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override {
         return people_.transact([&](Database& db) { return postgres::discard(db, deliveries); });
     }

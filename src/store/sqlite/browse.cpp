@@ -91,10 +91,11 @@ bool fits(Database& db, const Filter& filter, const Place& message) {
            });
 }
 
-/// Calls `visit` with the place of every message that fits, newest first, until it answers false.
+/// Calls `visit` with the place of every message from there on that fits, until it answers false.
 template <class Visit>
-void each_message(Session& session, const Filter& filter, std::int64_t before, Visit visit) {
-    Rows rows = session.db.query(sql::messages_before, before, filter.since, filter.until);
+void each_message(Session& session, const Filter& filter, std::int64_t from, Visit visit) {
+    Rows rows = session.db.query(filter.oldest_first ? sql::messages_after : sql::messages_before,
+                                 from, filter.since, filter.until);
     while (rows.next()) {
         const Place place{rows.integer(0), rows.number<PartitionId>(1)};
         const std::string& box = session.box_of(place.partition).name;
@@ -133,14 +134,14 @@ Page<MessageSummary> browse(Session& session, const Filter& filter, const std::s
     const ReadTransaction snapshot{session.db};
     Page<MessageSummary> page;
     Sequence last = 0;
-    const std::int64_t before = detail::place_of_cursor(cursor, kNewest);
-    each_message(session, filter, before, [&](const Place& place, StoreTime at) {
+    const std::int64_t from = detail::place_of_cursor(cursor, filter.oldest_first ? 0 : kNewest);
+    each_message(session, filter, from, [&](const Place& place, StoreTime at) {
         if (page.items.size() >= std::max(rows_max, 1U)) {
             page.next = std::to_string(last);
             return false;
         }
-        page.items.push_back(
-            {load_message(session, place.sequence).message, state_of(session.db, place), at});
+        const MessageRow row = load_message(session, place.sequence);
+        page.items.push_back({row.message, state_of(session.db, place), at, row.requeues});
         last = place.sequence;
         return true;
     });
@@ -168,7 +169,8 @@ std::optional<MessageDetail> get(Session& session, const Uuid& id) {
     const auto place = place_of(session.db, id);
     if (!place) return std::nullopt;
     const MessageRow row = load_message(session, place->sequence);
-    MessageDetail detail{.summary = {row.message, state_of(session.db, *place), row.appended_at}};
+    MessageDetail detail{
+        .summary = {row.message, state_of(session.db, *place), row.appended_at, row.requeues}};
     for (OpenRow& open : open_rows(session.db, *place)) {
         open.entry.message = row.message;
         detail.open.push_back(std::move(open.entry));
@@ -190,7 +192,7 @@ std::uint64_t count(Session& session, const Filter& filter) {
     if (filter.state == Filter::State::dead) {
         each_letter(session, filter, 0, [&](const DeadLetterDetail&) { return ++found > 0; });
     } else {
-        each_message(session, filter, kNewest,
+        each_message(session, filter, filter.oldest_first ? 0 : kNewest,
                      [&](const Place&, StoreTime) { return ++found > 0; });
     }
     return found;

@@ -52,11 +52,14 @@ void close_message(Session& session, StoreTime now, const Place& message, bool h
                    bool drop);
 /// Something of the message is open again.
 void reopen_message(Database& db, Sequence message);
+/// The same of one that has neither open rows nor dead letters.
+void reopen_finished(Session& session, const Place& message, StoreTime appended_at);
 /// A dead letter goes.
 bool erase_letter(Database& db, Sequence message, const std::string& target);
 
 // operate.cpp
 std::vector<OperationResult> requeue(Session& session, std::span<const DeliveryRef> deliveries);
+std::vector<OperationResult> replay(Session& session, std::span<const DeliveryRef> deliveries);
 std::vector<OperationResult> discard(Session& session, std::span<const DeliveryRef> deliveries);
 std::uint64_t command(Session& session, const Command& wish);
 void answer(Database& db, const CommandResult& result);

@@ -18,6 +18,21 @@ void reopen_message(Database& db, Sequence message) {
     db.execute(sql::delete_held, message);
 }
 
+void reopen_finished(Session& session, const Place& message, StoreTime appended_at) {
+    const std::int64_t box = session.box_of(message.partition).id;
+    // The clock may have gone back in between.
+    for (const StoreTime from : {appended_at, StoreTime{Duration::min()}}) {
+        std::optional<StoreTime> at;
+        {
+            Rows rows = session.db.query(sql::finished_at, box, from, message.sequence);
+            if (rows.next()) at = rows.time(0);
+        }
+        if (!at) continue;
+        session.db.execute(sql::delete_finished, box, *at, message.sequence);
+        return;
+    }
+}
+
 bool erase_letter(Database& db, Sequence message, const std::string& target) {
     if (db.execute(sql::delete_dead, message, target) == 0) return false;
     db.execute(sql::release_finished, message);

@@ -2,6 +2,7 @@
 
 #include "calls.hpp"
 #include "core/asking.hpp"
+#include "core/replaying.hpp"
 #include "core/wording.hpp"
 
 namespace waybill::sqlite {
@@ -36,6 +37,7 @@ std::uint64_t leave(Database& db, PartitionId partition, const Command& wish) {
 
 void requeue_one(Session& session, const DeliveryRef& delivery, const Found& found) {
     Database& db = session.db;
+    db.execute(sql::record_generation, found.place.sequence, found.letter.requeues + 1);
     if (holds_a_lane(db, found)) {
         // It runs again in its old place, and only its owner can put it there; until then the letter
         // stays, or a skip that comes first would lose it.
@@ -55,6 +57,36 @@ void requeue_one(Session& session, const DeliveryRef& delivery, const Found& fou
     const MessageRow message = load_message(session, found.place.sequence);
     insert_work(session, found.place, delivery.message, message.message->lane, work);
     for (const std::string& target : chain) erase_letter(db, found.place.sequence, target);
+}
+
+detail::ReplayFacts facts_of(Database& db, const Place& place, const MessageRow& row) {
+    detail::ReplayFacts facts{.message = *row.message,
+                              .letters = letters_of(db, place.sequence),
+                              .requeues = row.requeues};
+    Rows rows = db.query(sql::open_rows_of_message, place.partition, place.sequence);
+    while (rows.next()) facts.open.push_back(open_row(rows).entry);
+    return facts;
+}
+
+OperationResult replay_one(Session& session, const DeliveryRef& delivery,
+                           std::span<const Target> targets) {
+    const auto place = place_of(session.db, delivery.message);
+    if (!place) return detail::no_such_message(delivery.message);
+    const MessageRow row = load_message(session, place->sequence);
+    const detail::ReplayFacts facts = facts_of(session.db, *place, row);
+    const detail::ReplayVerdict verdict = detail::judge_replay(delivery.target, facts, targets);
+    if (!verdict.refusal.empty()) return {.text = verdict.refusal};
+    if (!verdict.dead_as.empty()) {
+        const DeliveryRef dead{delivery.message, verdict.dead_as};
+        requeue_one(session, dead, *dead_letter(session.db, dead));
+        return {true, "replayed"};
+    }
+    const Entry work{.only = {verdict.target}, .requeues = detail::next_generation(facts)};
+    reopen_message(session.db, place->sequence);
+    reopen_finished(session, *place, row.appended_at);
+    session.db.execute(sql::record_generation, place->sequence, work.requeues);
+    insert_work(session, *place, delivery.message, row.message->lane, work);
+    return {true, "replayed"};
 }
 
 std::uint64_t cancel(Database& db, const Command& wish) {
@@ -94,6 +126,15 @@ std::vector<OperationResult> requeue(Session& session, std::span<const DeliveryR
     return results;
 }
 
+std::vector<OperationResult> replay(Session& session, std::span<const DeliveryRef> deliveries) {
+    const std::vector<Target> registry = targets(session.db);
+    std::vector<OperationResult> results;
+    for (const DeliveryRef& delivery : deliveries) {
+        results.push_back(replay_one(session, delivery, registry));
+    }
+    return results;
+}
+
 std::vector<OperationResult> discard(Session& session, std::span<const DeliveryRef> deliveries) {
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
@@ -119,6 +160,11 @@ std::uint64_t command(Session& session, const Command& wish) {
         if (!rows.next()) return 0;
         partition = rows.number<PartitionId>(0);
         complete.message = rows.uuid(1);
+    }
+    if (wish.kind == Command::Kind::resume) {
+        if (const auto row = find_open(session.db, partition, wish.sequence)) {
+            session.db.execute(sql::record_generation, row->message, row->entry.requeues + 1);
+        }
     }
     return leave(session.db, partition, complete);
 }

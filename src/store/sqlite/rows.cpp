@@ -55,6 +55,7 @@ MessageRow load_message(Session& session, Sequence sequence) {
     if (!rows.is_null(13)) message->attributes = unpack_attributes(rows.bytes(13));
     message->body = rows.bytes(14);
     message->occurred_at = rows.time(15);
+    row.requeues = rows.number<std::uint32_t>(16);
     row.message = std::move(message);
     return row;
 }

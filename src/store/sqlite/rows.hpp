@@ -25,6 +25,7 @@ struct MessageRow {
     MessagePtr message{};
     PartitionId partition = 0;
     StoreTime appended_at{};
+    std::uint32_t requeues = 0;
 };
 /// Its message is null when the row is gone.
 MessageRow load_message(Session& session, Sequence sequence);

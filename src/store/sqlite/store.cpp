@@ -118,6 +118,11 @@ public:
         wake();
         return results;
     }
+    std::vector<OperationResult> replay(std::span<const DeliveryRef> deliveries) override {
+        auto results = write([&](Session& s, StoreTime) { return sqlite::replay(s, deliveries); });
+        wake();
+        return results;
+    }
     std::vector<OperationResult> discard(std::span<const DeliveryRef> deliveries) override {
         return write([&](Session& s, StoreTime) { return sqlite::discard(s, deliveries); });
     }

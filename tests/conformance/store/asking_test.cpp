@@ -44,6 +44,29 @@ TEST_P(StoreConformance, WhatIsDoneIsCountedByBoxAndWithoutWhatDied) {
     EXPECT_EQ(done(""), 2U);
 }
 
+TEST_P(StoreConformance, MessagesAreListedOldestFirstWhenAskedSo) {
+    declare_box();
+    append_all({order(1), order(2), order(3), order(4)});
+    Host host = owner();
+    host.finish(host.scan().at(1));
+    const auto pages_of = [&](const Filter& filter) {
+        std::string text;
+        std::string cursor;
+        do {
+            const auto page = catalogue().browse(filter, cursor, 2);
+            for (const MessageSummary& item : page.items) text += item.message->body.substr(6);
+            cursor = page.next;
+            text += '|';
+        } while (!cursor.empty());
+        return text;
+    };
+
+    EXPECT_EQ(pages_of({.oldest_first = true}), "12|34|");
+    EXPECT_EQ(pages_of({}), "43|21|");
+    EXPECT_EQ(pages_of({.state = Filter::State::open, .oldest_first = true}), "13|4|");
+    EXPECT_EQ(catalogue().count({.state = Filter::State::open, .oldest_first = true}), 3U);
+}
+
 TEST_P(StoreConformance, ABoxNobodyDeclaredIsNotPaused) {
     declare_box();
 

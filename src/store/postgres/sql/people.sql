@@ -26,7 +26,7 @@ select from waybill.open o where o.partition = $1::integer and o.parked in (fals
 
 -- name: halted_row
 -- A sequence is unique in the store, so whoever knows it need not know its partition.
-select o.partition, o.id from waybill.partition p
+select o.partition, o.id, coalesce(o.message, o.sequence), o.requeues from waybill.partition p
 join waybill.open o on o.partition = p.id and o.parked in (false, true)
     and o.sequence = $1::bigint
 where o.halted;
@@ -69,6 +69,84 @@ select m.partition, nextval('waybill.sequence'), m.id, waybill.lane_number(m.lan
     $2::integer, $3::text[]
 from waybill.message m where m.sequence = $1::bigint;
 
+-- name: record_generation
+update waybill.message m set requeues = r.requeues
+from unnest($1::bigint[], $2::integer[]) as r (sequence, requeues)
+where m.sequence = r.sequence and m.requeues < r.requeues;
+
+-- name: hold_partitions
+-- A replay gives a message that may be finished, or is about to be, an open row. Settlements hold their
+-- partitions as well: who is not done yet is waited for, and who comes later sees the row.
+select p.id from waybill.partition p
+where p.id in (select m.partition from waybill.message m where m.id = any ($1::uuid[]))
+order by p.id for no key update;
+
+-- name: hold_finished
+-- Before their messages, as a sweep holds them. Most messages are finished within a minute of their
+-- appending, and those are found by age.
+select f.id, f.box, f.at from waybill.message m join waybill.partition p on p.id = m.partition
+cross join lateral (
+    select f.id, f.box, f.at from waybill.finished f
+    where f.id = m.id and f.box = p.box and f.held = false
+        and f.at >= m.appended_at and f.at < m.appended_at + 60000000
+    order by f.at limit 1 for update) f
+where m.id = any ($1::uuid[]);
+
+-- name: ended_of
+-- Those that have no open row and are not held by a letter: they are in waybill.finished.
+select m.id from waybill.message m where m.id = any ($1::uuid[])
+    and not exists (select from waybill.open o where o.partition = m.partition
+        and o.parked in (false, true) and o.sequence = m.sequence)
+    and not exists (select from waybill.open o where o.message = m.sequence)
+    and not exists (select from waybill.finished f where f.id = m.id and f.held);
+
+-- name: hold_finished_late
+-- The others: reads the tables of their days once.
+select f.id, f.box, f.at from waybill.finished f
+where f.id = any ($1::uuid[]) and f.held = false for update;
+
+-- name: delete_held_of
+delete from waybill.finished f where f.held and f.id = any ($1::uuid[]);
+
+-- name: delete_finished
+delete from waybill.finished f
+using unnest($1::uuid[], $2::integer[], $3::bigint[]) as d (id, box, at)
+where f.box = d.box and f.held = false and f.at = d.at and f.id = d.id;
+
+-- name: hold_to_replay
+select m.id, m.sequence, m.requeues, m.type, m.source, m.tenant, b.name
+from waybill.message m join waybill.partition p on p.id = m.partition
+join waybill.box b on b.id = p.box
+where m.id = any ($1::uuid[]) order by m.sequence for update of m;
+
+-- name: letters_of_messages
+select m.id, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at
+from waybill.dead d join waybill.message m on m.sequence = d.message
+where d.message = any ($1::bigint[]) order by d.message, d.target collate "C";
+
+-- name: open_rows_of_messages
+select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets
+from waybill.message m join waybill.open o on o.partition = m.partition
+    and o.parked in (false, true) and o.sequence = m.sequence and o.message is null
+where m.id = any ($1::uuid[])
+union all
+select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
+    o.solo_epoch, o.progress, o.only_targets
+from waybill.open o where o.message = any ($2::bigint[]);
+
+-- name: insert_replayed
+-- New work of the next generation, at the tail, in the order asked for.
+insert into waybill.open (partition, sequence, id, lane, due, message, requeues, only_targets)
+select r.partition, nextval('waybill.sequence'), r.id, waybill.lane_number(r.lane), 0, r.sequence,
+    r.requeues, array[r.target]
+from (
+    select m.partition, m.id, m.lane, m.sequence, w.requeues, w.target
+    from unnest($1::uuid[], $2::integer[], $3::text[]) with ordinality
+        as w (id, requeues, target, place)
+    join waybill.message m on m.id = w.id
+    order by w.place) r;
+
 -- name: insert_command
 insert into waybill.command (partition, kind, message, sequence, target)
 values ($1::integer, $2::smallint, $3::uuid, $4::bigint, $5::text) returning id;
@@ -96,13 +174,13 @@ where message = $1::bigint order by at, target collate "C", requeues, number;
 -- name: message_by_id
 select s.state, m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.source,
     m.content_type, m.tenant, m.user_id, m.correlation_id, m.lane, m.dedup_key, m.collapse_key,
-    m.attributes, m.occurred_at, m.body
+    m.attributes, m.occurred_at, m.body, m.requeues
 from waybill.message m cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
 where m.id = $1::uuid;
 
 -- name: browse
 -- Newest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
-select m.sequence, s.state, m.appended_at, m.id
+select m.sequence, s.state, m.appended_at, m.id, m.requeues
 from waybill.message m
 join waybill.partition p on p.id = m.partition
 join waybill.box b on b.id = p.box
@@ -117,6 +195,24 @@ where m.sequence < $1::bigint and m.appended_at >= $2::bigint and m.appended_at 
     and ($10::text = '' or exists (select from waybill.dead d
         where d.message = m.sequence and strpos(d.reason, $10::text) > 0))
 order by m.sequence desc limit $11::bigint;
+
+-- name: browse_oldest
+-- The same, oldest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
+select m.sequence, s.state, m.appended_at, m.id, m.requeues
+from waybill.message m
+join waybill.partition p on p.id = m.partition
+join waybill.box b on b.id = p.box
+cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
+where m.sequence > $1::bigint and m.appended_at >= $2::bigint and m.appended_at < $3::bigint
+    and ($4::text = '' or b.name = $4::text)
+    and lower(m.type collate "C") like lower($5::text collate "C")
+    and lower(m.source collate "C") like lower($6::text collate "C")
+    and lower(m.tenant collate "C") like lower($7::text collate "C")
+    and ($8::smallint = 0 or s.state = $8::smallint)
+    and ($9::text = '' or waybill.concerns(m.sequence, m.partition, $9::text))
+    and ($10::text = '' or exists (select from waybill.dead d
+        where d.message = m.sequence and strpos(d.reason, $10::text) > 0))
+order by m.sequence limit $11::bigint;
 
 -- name: count_messages
 select count(*)

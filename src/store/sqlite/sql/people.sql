@@ -26,6 +26,11 @@ select exists (select 1 from waybill_attempt where message = ?1 and target = ?2)
 select sequence, partition, appended_at, type, source, tenant from waybill_message
 where sequence < ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence desc;
 
+-- name: messages_after
+-- The same, oldest first.
+select sequence, partition, appended_at, type, source, tenant from waybill_message
+where sequence > ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence;
+
 -- name: list_boxes
 select b.name, b.paused,
     (select count(*) from waybill_partition p join waybill_open o
@@ -45,6 +50,14 @@ where b.name = ?1;
 -- name: insert_requeued
 insert into waybill_open (place, id, lane, due, message, requeues, only_targets)
 values ((?1 << 47) | ?2, ?3, ?4, 0, ?5, ?6, ?7);
+
+-- name: record_generation
+update waybill_message set requeues = ?2 where sequence = ?1 and requeues < ?2;
+
+-- name: finished_at
+-- A message is finished soon after it was appended, so that few rows are looked at.
+select at from waybill_finished
+where box = ?1 and held = 0 and at >= ?2 and message = ?3 order by at limit 1;
 
 -- name: insert_command
 insert into waybill_command (partition, kind, message, sequence, target)

@@ -241,7 +241,7 @@ order by sequence;
 
 -- name: message_row
 select id, partition, appended_at, not_before, type, source, content_type, tenant, user_id,
-    correlation_id, lane, dedup_key, collapse_key, attributes, body, occurred_at
+    correlation_id, lane, dedup_key, collapse_key, attributes, body, occurred_at, requeues
 from waybill_message where sequence = ?1;
 
 -- name: commands_waiting

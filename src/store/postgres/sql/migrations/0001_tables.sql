@@ -114,6 +114,8 @@ create table waybill.message (
     lane text not null,
     dedup_key text not null,
     collapse_key text not null,
+    -- Grows when people requeue or replay something of it; the rest is written once.
+    requeues integer not null default 0,
     -- name, value; and again. Null for none.
     attributes text[],
     body bytea not null

@@ -48,7 +48,7 @@ create table waybill_target (
     primary key (box, key)
 ) strict, without rowid;
 
--- Written once, never updated. AUTOINCREMENT: a sequence is never issued twice, or a reader that
+-- Written once; `requeues` alone grows when people requeue or replay something of it. AUTOINCREMENT: a sequence is never issued twice, or a reader that
 -- stands at the newest one would never see the next. The body comes last: whoever does not want
 -- it does not follow its overflow pages.
 create table waybill_message (
@@ -67,6 +67,7 @@ create table waybill_message (
     lane text not null,
     dedup_key text not null,
     collapse_key text not null,
+    requeues integer not null default 0,
     attributes blob,
     body blob not null
 ) strict;
