@@ -8,10 +8,12 @@
 
 #include <unistd.h>
 
+#include "cli/bulk.hpp"
 #include "cli/command.hpp"
 #include "cli/listing.hpp"
 #include "cli/operator_desk.hpp"
 #include "cli/progress.hpp"
+#include "server/admin_query.hpp"
 #include "waybill/json.hpp"
 
 namespace waybill::cli {
@@ -28,15 +30,38 @@ int cancel(const Arguments& arguments, const Globals& globals, const std::string
         arguments, {Object{{"message", id}, {"commands", desk.owners_answers({ordered})[0]}}});
 }
 
+/// One message, or all that match, for one target.
+int replay(const Arguments& arguments, const Globals& globals) {
+    const std::string target = arguments.value("target");
+    if (target.empty()) throw UsageError{"say who gets it again: --target KEY"};
+    BulkWords words{.verb = "replay", .done = "replayed", .one = "message", .many = "messages"};
+    OperatorDesk desk{globals};
+    if (arguments.words().size() > 1) {
+        const Value result = desk.post("/v1/messages/" + arguments.word(1, "") + "/replay",
+                                       Object{{"target", target}}, arguments.value("operation"));
+        return print_outcome(arguments, result, words);
+    }
+    std::string query = query_of(arguments, {"limit", "cursor", "target", "state"});
+    if (query.empty()) throw UsageError{"say which: --type, --tenant, --since …; see --help"};
+    query += "&state=" + arguments.value("state", "done");
+    words.count_request = "/v1/messages" + query + "&count=1";
+    words.order_request = "/v1/replay" + query + "&target=" + server::url_encoded(target);
+    if (arguments.has("rate")) {
+        words.order_request += "&rate=" + server::url_encoded(arguments.value("rate"));
+    }
+    return operate_on_many(desk, arguments, words);
+}
+
 int messages(const Arguments& arguments, const Globals& globals) {
-    const std::string& verb = arguments.word(0, "list, show or cancel");
+    const std::string& verb = arguments.word(0, "list, show, cancel or replay");
     if (verb == "list") {
         return list(arguments, globals, "/v1/messages",
                     {"id", "state", "appended_at", "box", "source", "type", "tenant", "lane"});
     }
     if (verb == "show") return show(arguments, globals, arguments.word(1, "the message's id"));
     if (verb == "cancel") return cancel(arguments, globals, arguments.word(1, "the message's id"));
-    throw UsageError{"messages knows list, show and cancel, not \"" + verb + "\""};
+    if (verb == "replay") return replay(arguments, globals);
+    throw UsageError{"messages knows list, show, cancel and replay, not \"" + verb + "\""};
 }
 
 int targets(const Arguments& arguments, const Globals& globals) {
@@ -144,15 +169,20 @@ int stats(const Arguments& arguments, const Globals& globals) {
 Command messages_command() {
     std::vector<OptionSpec> options = filter_options();
     options.push_back({"state", "S", "open, parked, done or dead"});
+    options.push_back({"rate", "N/s", "replay so many per second"});
+    options.push_back({"yes", "", "do not ask"});
     options.push_back(operation_option());
     return {.name = "messages",
-            .summary = "Lists messages, shows one, cancels one",
-            .usage = "messages list|show ID|cancel ID [FILTERS]",
+            .summary = "Lists messages, shows one, cancels one, replays what has ended",
+            .usage = "messages list|show ID|cancel ID|replay [ID] --target KEY [FILTERS]",
             .options = std::move(options),
             .examples =
                 "  waybill messages list --state open --source stripe\n"
                 "  waybill messages show 01980000-0000-7000-8000-000000000000\n"
-                "  waybill messages list --json --limit 1000\n",
+                "  waybill messages list --json --limit 1000\n"
+                "  waybill messages replay 01980000-0000-7000-8000-000000000000 --target billing\n"
+                "  waybill messages replay --type 'order.*' --since 2026-01-31 --target billing "
+                "--rate 50/s\n",
             .run = messages};
 }
 

@@ -33,7 +33,7 @@ HttpResponse page_response(const Page<Item>& page) {
 std::string fingerprint_of(const HttpRequest& request) {
     std::string text = request.method + "\n" + std::string{request.path()} + "\n";
     for (const auto& [name, value] : form_fields(request.query()).value_or(FormFields{})) {
-        if (name != "limit") text += name + "=" + value + "\n";
+        if (name != "limit" && name != "rate") text += name + "=" + value + "\n";
     }
     return signing::to_hex(sha256_bytes(text + "\n" + request.body));
 }
@@ -132,18 +132,23 @@ std::optional<HttpResponse> Admin::order(const HttpRequest& request, const std::
     if (path == "/v1/boxes/pause") return pause(request, true);
     if (path == "/v1/boxes/resume") return pause(request, false);
     if (path == "/v1/backup") return backup(request, operation);
-    constexpr std::string_view kMessages = "/v1/messages/";
-    constexpr std::string_view kCancel = "/cancel";
-    if (path.starts_with(kMessages) && path.ends_with(kCancel)) {
+    if (path == "/v1/replay") return replay(request, operation);
+    const auto message = [&](std::string_view verb) -> std::optional<std::string> {
+        constexpr std::string_view kMessages = "/v1/messages/";
+        if (!path.starts_with(kMessages) || !path.ends_with(verb)) return std::nullopt;
         const std::size_t size = path.size() - kMessages.size();
-        return cancel(path.substr(kMessages.size(), size - std::min(size, kCancel.size())),
-                      operation);
-    }
+        return path.substr(kMessages.size(), size - std::min(size, verb.size()));
+    };
+    if (const auto id = message("/cancel")) return cancel(*id, operation);
+    if (const auto id = message("/replay")) return replay(*id, request, operation);
     return std::nullopt;
 }
 
 HttpResponse Admin::messages(const HttpRequest& request) {
     const Listing listing = parse_listing(request.query());
+    if (form_field(request.query(), "count")) {
+        return json_response(200, Object{{"count", catalogue_.count(listing.filter)}});
+    }
     return page_response(catalogue_.browse(listing.filter, listing.cursor, listing.rows_max));
 }
 

@@ -66,6 +66,8 @@ private:
     // admin_orders.cpp
     HttpResponse cancel(const std::string& id, const Operation& operation);
     HttpResponse mend(const HttpRequest& request, BulkOrder order, Operation& operation);
+    HttpResponse replay(const std::string& id, const HttpRequest& request, Operation& operation);
+    HttpResponse replay(const HttpRequest& request, Operation& operation);
     HttpResponse order_lane(const HttpRequest& request, bool skip, Operation& operation);
     HttpResponse forget(const HttpRequest& request, const Operation& operation);
     HttpResponse pause(const HttpRequest& request, bool paused);

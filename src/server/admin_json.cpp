@@ -106,6 +106,7 @@ Value to_json(const MessageSummary& summary) {
     object.emplace_back("state", state_name(summary.state));
     object.emplace_back("appended_at", time_text(summary.appended_at));
     object.emplace_back("bytes", summary.message->body.size());
+    object.emplace_back("requeues", summary.requeues);
     return object;
 }
 

@@ -1,10 +1,15 @@
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "server/admin.hpp"
 #include "server/admin_query.hpp"
 #include "server/answer.hpp"
+#include "server/bulk_replay.hpp"
+#include "server/config/units.hpp"
 #include "waybill/halted_lanes.hpp"
 #include "waybill/json.hpp"
+#include "waybill/system.hpp"
 
 /// What operators order.
 namespace waybill::server {
@@ -22,6 +27,19 @@ std::string text_of(const Value& body, std::string_view name) {
 
 HttpResponse bad_id() {
     return error_response(400, "bad-id", "the id of a message is a UUID");
+}
+
+/// What came of an order over one or many.
+Object outcome_of(const Operation& operation) {
+    const BulkProgress& progress = operation.bulk;
+    const std::uint64_t left = progress.total - std::min(progress.total, progress.handled());
+    Object answer{{"total", progress.total},
+                  {"carried_out", progress.carried_out},
+                  {"refused", progress.refused},
+                  {"remaining", operation.unfinished ? left : 0},
+                  {"capped", operation.unfinished}};
+    if (progress.refused > 0) answer.emplace_back("refusal", progress.refusal);
+    return answer;
 }
 
 }  // namespace
@@ -43,7 +61,6 @@ HttpResponse Admin::cancel(const std::string& text, const Operation& operation) 
 
 /// {"message","target"?} for one message, or the same filter as the listing in the query for many.
 HttpResponse Admin::mend(const HttpRequest& request, BulkOrder order, Operation& operation) {
-    const BulkProgress& progress = operation.bulk;
     if (!request.body.empty()) {
         const Value body = json::parse(request.body);
         const auto id = parse_uuid(text_of(body, "message"));
@@ -54,12 +71,34 @@ HttpResponse Admin::mend(const HttpRequest& request, BulkOrder order, Operation&
         const Listing listing = parse_listing_of_order(request.query());
         carry_out_matching(catalogue_, order, listing.filter, listing.rows_max, operation);
     }
-    Object answer{{"total", progress.total},
-                  {"carried_out", progress.carried_out},
-                  {"refused", progress.refused},
-                  {"remaining", operation.unfinished ? progress.total - progress.handled() : 0},
-                  {"capped", operation.unfinished}};
-    if (progress.refused > 0) answer.emplace_back("refusal", progress.refusal);
+    return json_response(200, outcome_of(operation));
+}
+
+/// {"target"}: runs it again for one message.
+HttpResponse Admin::replay(const std::string& text, const HttpRequest& request,
+                           Operation& operation) {
+    const auto id = parse_uuid(text);
+    if (!id) return bad_id();
+    replay_one(catalogue_, *id, text_of(json::parse(request.body), "target"), operation);
+    return json_response(200, outcome_of(operation));
+}
+
+/// A filter, the target and perhaps a rate in the query.
+HttpResponse Admin::replay(const HttpRequest& request, Operation& operation) {
+    const Listing listing = parse_listing_of_order(request.query(), {"rate"});
+    ReplayOrder order{.filter = listing.filter, .target = listing.filter.target};
+    if (!form_field(request.query(), "state")) order.filter.state = Filter::State::done;
+    if (const auto text = form_field(request.query(), "rate")) {
+        const auto rate = parse_rate(text->find('/') == std::string::npos ? *text + "/s" : *text);
+        if (!rate || *rate <= 0) throw BadQuery{"rate: must be such as 50/s or 30/m"};
+        order.rate = *rate;
+    }
+    replay_matching(catalogue_, order, listing.rows_max, system_clock().wall(), operation);
+    Object answer = outcome_of(operation);
+    const Duration wait = wait_of(order, system_clock().wall(), operation);
+    if (wait > Duration{}) {
+        answer.emplace_back("wait_ms", std::chrono::ceil<std::chrono::milliseconds>(wait).count());
+    }
     return json_response(200, answer);
 }
 

@@ -84,10 +84,10 @@ Listing parse_listing(std::string_view query) {
     return listing;
 }
 
-Listing parse_listing_of_order(std::string_view query) {
-    static const std::vector<std::string> known{"state",  "box",    "type",  "source",
-                                                "target", "tenant", "since", "until",
-                                                "reason", "limit",  "cursor"};
+Listing parse_listing_of_order(std::string_view query, std::vector<std::string> also) {
+    std::vector<std::string> known{"state", "box",   "type",   "source", "target", "tenant",
+                                   "since", "until", "reason", "limit",  "cursor"};
+    known.insert(known.end(), also.begin(), also.end());
     for (std::string_view rest = query; !rest.empty();) {
         const std::string_view pair = rest.substr(0, rest.find('&'));
         rest.remove_prefix(std::min(rest.size(), pair.size() + 1));

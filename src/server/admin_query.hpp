@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "waybill/catalogue.hpp"
 
@@ -25,8 +26,8 @@ struct Listing {
 /// box, type, source, target, tenant, reason, state, since, until, limit, cursor. Throws BadQuery.
 Listing parse_listing(std::string_view query);
 /// The same for an order over many, which a misspelt filter would make an order over all: throws
-/// BadQuery for what no filter is called.
-Listing parse_listing_of_order(std::string_view query);
+/// BadQuery for what no filter is called, nor one of `also`.
+Listing parse_listing_of_order(std::string_view query, std::vector<std::string> also = {});
 
 /// "2026-01-31", "2026-01-31T12:00:00Z", or seconds since 1970. Throws BadQuery.
 StoreTime parse_time(std::string_view text);

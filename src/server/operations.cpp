@@ -12,7 +12,7 @@ namespace waybill::server {
 
 WAYBILL_JSON(LetterRef, message, target, requeues)
 WAYBILL_JSON(BulkProgress, total, counted, last, carried_out, refused, refusal, cursor, batch,
-             after_batch)
+             after_batch, paced_at)
 
 namespace {
 

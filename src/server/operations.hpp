@@ -13,7 +13,8 @@
 
 namespace waybill::server {
 
-/// A dead letter that an order means: not one that the same delivery leaves later.
+/// A dead letter that an order means, not one that the same delivery leaves later; or what a replay
+/// means, with the generation its message had before.
 struct LetterRef {
     std::string message{};
     std::string target{};
@@ -31,7 +32,7 @@ struct BulkProgress {
     std::uint64_t refused = 0;
     /// Why the first one was.
     std::string refusal{};
-    /// The last of them, as a cursor; what died later is left alone.
+    /// The last of them, as a cursor (of a replay: the time after it); what came later is left alone.
     std::string last{};
     /// Where the next batch begins.
     std::string cursor{};
@@ -40,6 +41,8 @@ struct BulkProgress {
     std::vector<LetterRef> batch{};
     /// Where the one after it begins; empty: it is the last.
     std::string after_batch{};
+    /// A replay with a rate: how far its messages go by that rate, in microseconds since 1970.
+    std::int64_t paced_at = 0;
 
     std::uint64_t handled() const { return carried_out + refused; }
     bool operator==(const BulkProgress&) const = default;
