@@ -2,15 +2,18 @@
 /// no explanation of a refusal breaks.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/text.hpp"
 #include "providers/catalogue_provider.hpp"
 #include "providers/known_answers.hpp"
 #include "waybill/providers.hpp"
+#include "waybill/webhook.hpp"
 
 namespace {
 
@@ -44,6 +47,20 @@ std::vector<std::string> signatures_in(std::string_view value) {
     return found;
 }
 
+/// What a receiver of ours may answer with, and what somebody else may send to one.
+void check_ours(const std::string& value, StoreTime now) {
+    const webhook::RetryAfterBounds bounds{.least = std::chrono::seconds{1},
+                                           .most = std::chrono::hours{1}};
+    const auto wait = webhook::retry_after({{"Retry-After", value}}, now, bounds);
+    if (wait && (*wait < bounds.least || *wait > bounds.most)) std::abort();
+    const std::vector<std::string> secrets{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                                           "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="};
+    const HttpHeaders headers{
+        {"webhook-id", "1"}, {"webhook-timestamp", "1"}, {"webhook-signature", value}};
+    const auto checked = webhook::verify(headers, "never signed", {.secrets = secrets, .now = now});
+    if (std::holds_alternative<webhook::Verified>(checked)) std::abort();
+}
+
 }  // namespace
 
 /// The first byte says which known request, the rest is what its signature's header says instead.
@@ -73,5 +90,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     });
     if (is_taken && !has_others && !has_right) std::abort();
     if (to_text(explanation).size() > 20'000) std::abort();
+    check_ours(value, time_of(answer));
     return 0;
 }

@@ -93,12 +93,12 @@ std::variant<Claim, Rejected> read_claim(const HttpHeaders& headers, HeaderSet s
         if (auto* refused = std::get_if<Rejected>(&value)) return *std::move(refused);
         *field = std::get<std::string>(std::move(value));
     }
-    const auto seconds = plain_number(claim.timestamp, kSecondDigitsMax);
-    if (!seconds) {
+    const auto since_epoch = plain_number(claim.timestamp, kSecondDigitsMax);
+    if (!since_epoch) {
         return Rejected{Reason::malformed,
                         std::string{names.timestamp} + " is not a number of seconds"};
     }
-    claim.sent_at = StoreTime{std::chrono::seconds{*seconds}};
+    claim.sent_at = StoreTime{std::chrono::seconds{*since_epoch}};
     claim.offered = offered_in(set, signature);
     if (claim.offered.empty()) {
         return Rejected{
