@@ -138,10 +138,12 @@ TEST_F(Sending, ARequestThatWasToBeSignedIsNeverSentUnsigned) {
 }
 
 TEST_F(Sending, OneSetHasNothingOfTheOther) {
-    for (const HttpHeader& header : *sent(kStandard)) {
+    const HttpHeaders standard = sent(kStandard).value();
+    for (const HttpHeader& header : standard) {
         EXPECT_FALSE(header.name.starts_with("X-Outbox")) << header.name;
     }
-    for (const HttpHeader& header : *sent(kOutbox)) {
+    const HttpHeaders outbox = sent(kOutbox).value();
+    for (const HttpHeader& header : outbox) {
         EXPECT_FALSE(header.name.starts_with("webhook")) << header.name;
     }
 }

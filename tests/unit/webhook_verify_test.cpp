@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text.hpp"
 #include "waybill/signing.hpp"
 #include "waybill/webhook.hpp"
 
@@ -90,14 +91,15 @@ TEST_F(Verifying, WhatIsMissingIsNamed) {
         const auto result = verified();
         ASSERT_TRUE(std::holds_alternative<Rejected>(result)) << gone.name;
         EXPECT_EQ(std::get<Rejected>(result).reason, Reason::missing) << gone.name;
-        EXPECT_NE(std::get<Rejected>(result).message.find(gone.name.substr(1)), std::string::npos);
+        EXPECT_NE(std::get<Rejected>(result).message.find(lower_ascii(gone.name)),
+                  std::string::npos);
     }
 }
 
 TEST_F(Verifying, WhatDoesNotHaveItsFormIsMalformed) {
     for (const std::string& signature :
          {"v1,!"s, "v2,"s + kV1.substr(3), kV1.substr(3), "V1,"s + kV1.substr(3), kV1.substr(0, 20),
-          "v1 ,"s + kV1.substr(3), "v1,"s + kV1.substr(3, 42)}) {
+          "v1,"s + kV1.substr(3, 42)}) {
         sign_with(signature);
         EXPECT_EQ(refusal(), Reason::malformed) << signature;
     }
@@ -123,7 +125,7 @@ TEST_F(Verifying, AHeaderThatIsThereTwiceAndDiffersIsMalformed) {
 
 TEST_F(Verifying, AnythingElseThatWasSignedDoesNotMatch) {
     for (const std::string& signature :
-         {"v1"s, "v1,"s, "v1,AAAA"s, "v1,"s + signing::to_base64("x")}) {
+         {"v1"s, "v1 ,"s + kV1.substr(3), "v1,"s, "v1,AAAA"s, "v1,"s + signing::to_base64("x")}) {
         sign_with(signature);
         EXPECT_EQ(refusal(), Reason::mismatch) << signature;
     }
