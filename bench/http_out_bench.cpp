@@ -96,6 +96,32 @@ BENCHMARK(http_out_requests)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
+/// 64 in flight, while so many others get no answer.
+void beside_hanging(benchmark::State& state) {
+    allow_many_files();
+    const HttpSink sink;
+    const HttpSink silent{false};
+    http_out::HttpOut out;
+    for (int i = 0; i < state.range(0); ++i) {
+        out.start(
+            {.url = silent.url(),
+             .body = kBody,
+             .deadlines = {.first_byte = std::chrono::hours{1}, .total = std::chrono::hours{1}}},
+            [](const http_out::Result&) {});
+    }
+    Load load{out, sink.url(), nullptr};
+    load.run(64, 64);
+    for (auto _ : state) load.run(64, kRequests);
+    state.SetItemsProcessed(state.iterations() * kRequests);
+    if (load.failures() > 0) state.SkipWithError("not all were answered");
+}
+BENCHMARK(beside_hanging)
+    ->Arg(0)
+    ->Arg(500)
+    ->Arg(5'000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
 std::size_t drop(char*, std::size_t size, std::size_t count, void*) {
     return size * count;
 }

@@ -81,8 +81,7 @@ void HttpOut::Parts::run() {
             if (stopping) break;
         }
         const LocalTime look = looks.empty() ? local_never : looks.begin()->first;
-        multi.turn(std::min(look, resolver.due()));
-        resolver.turn();
+        resolver.turn(multi.turn(std::min(look, resolver.due())));
         collect();
         look_at_deadlines();
     }

@@ -71,7 +71,8 @@ void Multi::remove(CURL* easy) {
     ::curl_multi_remove_handle(multi_.get(), easy);
 }
 
-void Multi::turn(LocalTime until) {
+bool Multi::turn(LocalTime until) {
+    bool is_readable = false;
     std::array<epoll_event, kEventsAtOnce> events{};
     const int milliseconds = milliseconds_until(std::min(until, due_), system_clock().now());
     const int count = ::epoll_wait(epoll_, events.data(), kEventsAtOnce, milliseconds);
@@ -82,15 +83,20 @@ void Multi::turn(LocalTime until) {
             ::eventfd_read(wake_, &ignored);
             continue;
         }
-        if (event.data.fd == watched_) continue;
+        if (event.data.fd == watched_) {
+            is_readable = true;
+            continue;
+        }
         act(event.data.fd,
             ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                 ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                 ((event.events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0));
     }
-    if (due_ > system_clock().now()) return;
-    due_ = local_never;
-    act(CURL_SOCKET_TIMEOUT, 0);
+    if (due_ <= system_clock().now()) {
+        due_ = local_never;
+        act(CURL_SOCKET_TIMEOUT, 0);
+    }
+    return is_readable;
 }
 
 void Multi::act(int socket, int events) {

@@ -25,7 +25,8 @@ public:
     void remove(CURL* easy);
 
     /// Waits until something happens, somebody calls wake(), or it is `until`; then does what can be done.
-    void turn(LocalTime until);
+    /// True: what is watched is readable.
+    bool turn(LocalTime until);
     void wake();
     /// A descriptor of the caller: a turn also ends when it is readable.
     void watch(int descriptor);

@@ -22,6 +22,7 @@ constexpr std::chrono::seconds kFreshLeast{1};
 constexpr std::chrono::seconds kFreshMost{60};
 constexpr std::chrono::minutes kKept{10};
 constexpr std::chrono::seconds kSettingsEvery{5};
+constexpr std::chrono::milliseconds kTimersEvery{50};
 constexpr std::size_t kNamesKept = 4'096;
 constexpr int kSocketsAtOnce = 64;
 
@@ -96,6 +97,7 @@ void Resolver::find(const std::string& name, OnFound on_found) {
         return on_found({.addresses = known->second.addresses});
     }
     look_at_settings(now);
+    if (lookups_.empty()) timers_seen_ = now;
     const auto [place, is_new] = lookups_.try_emplace(name);
     if (is_new) {
         place->second = std::make_unique<Lookup>();
@@ -111,26 +113,28 @@ void Resolver::find(const std::string& name, OnFound on_found) {
     ::ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, &Resolver::on_answer, lookup);
 }
 
+/// c-ares would say when exactly, but walks over all names for that.
 LocalTime Resolver::due() const {
-    if (lookups_.empty()) return local_never;
-    timeval left{};
-    if (::ares_timeout(channel_, nullptr, &left) == nullptr) return local_never;
-    return system_clock().now() + std::chrono::seconds{left.tv_sec} +
-           std::chrono::microseconds{left.tv_usec};
+    return lookups_.empty() ? local_never : timers_seen_ + kTimersEvery;
 }
 
-void Resolver::turn() {
+void Resolver::turn(bool is_readable) {
     if (lookups_.empty()) return;
-    std::array<epoll_event, kSocketsAtOnce> events{};
-    const int count = ::epoll_wait(epoll_, events.data(), kSocketsAtOnce, 0);
-    for (int i = 0; i < count; ++i) {
-        const epoll_event& event = events.at(static_cast<std::size_t>(i));
-        const bool reads = (event.events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0;
-        const bool writes = (event.events & EPOLLOUT) != 0;
-        ::ares_process_fd(channel_, reads ? event.data.fd : ARES_SOCKET_BAD,
-                          writes ? event.data.fd : ARES_SOCKET_BAD);
+    if (is_readable) {
+        std::array<epoll_event, kSocketsAtOnce> events{};
+        const int count = ::epoll_wait(epoll_, events.data(), kSocketsAtOnce, 0);
+        for (int i = 0; i < count; ++i) {
+            const epoll_event& event = events.at(static_cast<std::size_t>(i));
+            const bool reads = (event.events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0;
+            const bool writes = (event.events & EPOLLOUT) != 0;
+            ::ares_process_fd(channel_, reads ? event.data.fd : ARES_SOCKET_BAD,
+                              writes ? event.data.fd : ARES_SOCKET_BAD);
+        }
     }
-    if (count <= 0) ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+    const LocalTime now = system_clock().now();
+    if (now < timers_seen_ + kTimersEvery) return;
+    timers_seen_ = now;
+    ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 }
 
 void Resolver::on_socket(void* self, int socket, int reads, int writes) {

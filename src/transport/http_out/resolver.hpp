@@ -45,7 +45,7 @@ public:
     int descriptor() const { return epoll_; }
     /// When turn() has something to do in any case.
     LocalTime due() const;
-    void turn();
+    void turn(bool is_readable);
 
 private:
     struct Lookup {
@@ -75,6 +75,7 @@ private:
     bool is_ending_ = false;
     std::int64_t settings_ = 0;
     LocalTime settings_seen_{};
+    LocalTime timers_seen_{};
     std::unordered_map<std::string, std::unique_ptr<Lookup>> lookups_{};
     std::unordered_map<std::string, Known> known_{};
 };
