@@ -99,6 +99,24 @@ TEST(HttpOut, AConnectionIsUsedAgain) {
     EXPECT_EQ(receiver.connections(), 1);
 }
 
+TEST(HttpOut, RequestsThatHangDoNotCostTheOthersTheirConnections) {
+    test::Gate gate;
+    Receiver hangs{[&](Connection& connection) {
+        connection.request();
+        gate.pass();
+    }};
+    Receiver receiver{always(http_answer(200))};
+    HttpOut out{{.connections_kept = 2}};
+    Asked asked;
+    for (int i = 0; i < 10; ++i) asked.start(out, {.url = hangs.url()});
+    ASSERT_TRUE(gate.wait_for_arrivals(10));
+
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(test::ask(out, {.url = receiver.url()}).status, 200U);
+
+    EXPECT_EQ(receiver.connections(), 1);
+    gate.open();
+}
+
 TEST(HttpOut, ACancelledRequestIsToldOnceAndTheOthersGoOn) {
     test::Gate gate;
     Receiver receiver{[&](Connection& connection) {

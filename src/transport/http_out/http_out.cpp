@@ -24,8 +24,7 @@ constexpr std::size_t kHandlesKept = 256;
 }  // namespace
 
 struct HttpOut::Parts {
-    explicit Parts(const HttpOutOptions& chosen)
-        : options(chosen), multi(chosen), resolver(chosen.name_servers) {
+    explicit Parts(const HttpOutOptions& chosen) : options(chosen), resolver(chosen.name_servers) {
         multi.watch(resolver.descriptor());
     }
 
@@ -57,7 +56,7 @@ struct HttpOut::Parts {
     void keep_handle(Transfer& transfer);
 
     const HttpOutOptions options;
-    Multi multi;
+    Multi multi{};
     /// The thread's own.
     std::vector<Easy> handles{};
     std::unordered_map<Number, UnderWay> under_way{};
@@ -81,6 +80,8 @@ void HttpOut::Parts::run() {
             if (stopping) break;
         }
         const LocalTime look = looks.empty() ? local_never : looks.begin()->first;
+        // Those in use count, too: thousands that hang must not cost the others their connections.
+        multi.limit_connections(options.connections_kept + under_way.size());
         resolver.turn(multi.turn(std::min(look, resolver.due())));
         collect();
         look_at_deadlines();

@@ -14,8 +14,8 @@ namespace waybill::http_out {
 using OnResult = std::function<void(Result result)>;
 
 struct HttpOutOptions {
-    /// Connections that are open at most when nothing is sent on them. 1 … 65,536.
-    std::uint32_t connections_kept = 2'048;
+    /// Connections that wait for their next request. 1 … 65,536.
+    std::uint32_t connections_kept = 1'024;
     /// One that was not used for so long is not used again.
     Duration connection_idle = std::chrono::seconds{60};
     /// "10.0.0.2,10.0.0.3:5353". Empty: those of /etc/resolv.conf.

@@ -35,7 +35,7 @@ int milliseconds_until(LocalTime until, LocalTime now) {
 
 }  // namespace
 
-Multi::Multi(const HttpOutOptions& options)
+Multi::Multi()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       multi_(::curl_multi_init(), ::curl_multi_cleanup) {
@@ -48,7 +48,6 @@ Multi::Multi(const HttpOutOptions& options)
     ::curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
     // Requests that share a connection of HTTP/2 share its fate, and libcurl gives one that hangs to every next request.
     ::curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
-    ::curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(options.connections_kept));
 }
 
 Multi::~Multi() {
@@ -61,6 +60,10 @@ Multi::~Multi() {
 void Multi::watch(int descriptor) {
     watched_ = descriptor;
     add_readable(epoll_, descriptor);
+}
+
+void Multi::limit_connections(std::size_t count) {
+    ::curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(count));
 }
 
 void Multi::add(CURL* easy) {

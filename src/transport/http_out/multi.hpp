@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <memory>
 #include <optional>
 
 #include <curl/curl.h>
 
-#include "transport/http_out/http_out.hpp"
+#include "waybill/time.hpp"
 
 namespace waybill::http_out {
 
@@ -16,11 +16,13 @@ namespace waybill::http_out {
 /// Errors:        throws std::system_error when it cannot be made.
 class Multi {
 public:
-    explicit Multi(const HttpOutOptions& options);
+    Multi();
     ~Multi();
     Multi(const Multi&) = delete;
     Multi& operator=(const Multi&) = delete;
 
+    /// Those in use and those that wait for use: beyond that, who waits longest is closed.
+    void limit_connections(std::size_t count);
     void add(CURL* easy);
     void remove(CURL* easy);
 
