@@ -232,6 +232,7 @@ void Receiver::serve_one(int socket) {
     }
     ERR_clear_error();
     SSL_free(ssl);
+    const std::lock_guard lock{mutex_};  // whoever ends all of us looks at our number
     linger asked{};
     socklen_t size = sizeof asked;
     ::getsockopt(socket, SOL_SOCKET, SO_LINGER, &asked, &size);

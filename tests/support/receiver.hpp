@@ -101,7 +101,7 @@ private:
     std::uint16_t port_ = 0;
     std::atomic<int> connections_ = 0;
     std::atomic<int> served_ = 0;
-    std::mutex mutex_{};  ///< guards the two below
+    std::mutex mutex_{};  ///< guards the two below, and the end of each socket
     bool stopping_ = false;
     std::list<Guest> guests_{};
     std::jthread accepting_{};
