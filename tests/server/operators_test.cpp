@@ -113,6 +113,53 @@ TEST_F(HaltedLanesByCommand, GoOnWhenTheirHeadIsCancelled) {
     EXPECT_TRUE(eventually({"lanes", "list"}, "second")) << "the next one had its turn, and died";
 }
 
+class ReplaysByCommand : public Program {
+protected:
+    ReplaysByCommand() {
+        write("waybill.toml", R"(
+[[targets]]
+key     = "keep"
+box     = "outbox"
+command = ["/bin/sh", "-c", "cat >> got"]
+)");
+        write("body", "x");
+    }
+};
+
+TEST_F(ReplaysByCommand, OneOrThoseThatMatchRunAgainAndNobodyIsAskedTwice) {
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    server.port();
+    for (const char* type : {"order.placed", "order.paid", "mail.sent"}) {
+        ASSERT_EQ(run_here({"publish", "--type", type, "--body", "body"}).code, 0);
+    }
+    const auto done = [&] { return eventually({"stats"}, "done: 3"); };
+    ASSERT_TRUE(done());
+    const json::Value page = json::parse(run_here({"messages", "list", "--json"}).output);
+    const std::string id = page.find("items")->as_array().at(0).find("id")->as_string();
+
+    const Ran one = run_here({"messages", "replay", id, "--target", "keep"});
+    ASSERT_TRUE(done());
+    const Ran nobody = hear({"messages", "replay", id, "--target", "nobody"});
+    const Ran unconfirmed = hear({"messages", "replay", "--type", "order.*", "--target", "keep"});
+    const Ran many = run_here({"messages", "replay", "--type", "order.*", "--target", "keep",
+                               "--rate", "100/s", "--yes", "--operation", "again-1"});
+    ASSERT_TRUE(done());
+    const Ran again = run_here({"messages", "replay", "--type", "order.*", "--target", "keep",
+                                "--rate", "100/s", "--yes", "--operation", "again-1"});
+
+    EXPECT_EQ(one.code, 0);
+    EXPECT_THAT(one.output, HasSubstr("1 message replayed"));
+    EXPECT_EQ(nobody.code, 1);
+    EXPECT_THAT(nobody.output, HasSubstr("no target \"nobody\" is registered"));
+    EXPECT_EQ(unconfirmed.code, 2);
+    EXPECT_THAT(unconfirmed.output, HasSubstr("replay 2 messages?"));
+    EXPECT_THAT(many.output, HasSubstr("2 done, 0 refused, 0 remaining"));
+    EXPECT_THAT(again.output, HasSubstr("2 done, 0 refused, 0 remaining"));
+    EXPECT_EQ(std::filesystem::file_size(folder_.file("got")), 6U) << "once more each, not twice";
+    EXPECT_EQ(hear({"messages", "replay", id}).code, 2);
+    EXPECT_EQ(hear({"messages", "replay", "--target", "keep"}).code, 2);
+}
+
 TEST_F(HaltedLanesByCommand, OrdersOfProgramsAreAnsweredAsJson) {
     Process server = serve();
     server.port();

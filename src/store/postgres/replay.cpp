@@ -22,16 +22,22 @@ struct Known {
 };
 
 using Messages = std::map<Uuid, Known>;
+using FiledMessages = std::map<Uuid, Filed>;
 
 class Replaying {
 public:
     Replaying(Database& db, std::span<const DeliveryRef> deliveries) : db_(db) {
         Uuids ids;
         for (const DeliveryRef& delivery : deliveries) ids.add(delivery.message);
+        FiledMessages filed;
+        find_finished(ids, filed);
         // In this order: partitions as settlements do, then what is finished and its messages as
         // sweeps do.
         db.write(sql::hold_partitions, ids);
-        std::map<Uuid, Filed> filed = hold_finished(ids);
+        // Who ended meanwhile, or once more, is looked for again.
+        filed = hold_finished(filed);
+        find_finished(ids, filed);
+        filed = hold_finished(filed);
         hold_messages(ids);
         for (auto& [id, known] : messages_) {
             if (const auto found = filed.find(id); found != filed.end())
@@ -74,21 +80,40 @@ public:
     }
 
 private:
-    std::map<Uuid, Filed> hold_finished(const Uuids& ids) {
-        std::map<Uuid, Filed> filed;
-        const auto take = [&](Rows rows) {
+    static void take(Rows rows, FiledMessages& filed) {
+        while (rows.next()) filed[rows.uuid(0)] = {rows.number<std::int32_t>(1), rows.time(2)};
+    }
+
+    /// Adds those that are not known yet.
+    void find_finished(const Uuids& ids, FiledMessages& filed) {
+        const auto missing = [&] {
+            Uuids all;
+            Rows rows = db_.read(sql::ended_of, ids);
             while (rows.next()) {
-                filed[rows.uuid(0)] = {rows.number<std::int32_t>(1), rows.time(2)};
+                if (!filed.contains(rows.uuid(0))) all.add(rows.uuid(0));
             }
+            return all;
         };
-        take(db_.write(sql::hold_finished, ids));
-        Uuids late;
-        Rows rows = db_.read(sql::ended_of, ids);
-        while (rows.next()) {
-            if (!filed.contains(rows.uuid(0))) late.add(rows.uuid(0));
+        if (const Uuids some = missing(); some.size() > 0) {
+            take(db_.read(sql::find_finished, some), filed);
         }
-        if (late.size() > 0) take(db_.write(sql::hold_finished_late, late));
-        return filed;
+        if (const Uuids late = missing(); late.size() > 0) {
+            take(db_.read(sql::find_finished_late, late), filed);
+        }
+    }
+
+    FiledMessages hold_finished(const FiledMessages& found) {
+        Uuids ids;
+        Ints boxes;
+        Longs times;
+        for (const auto& [id, filed] : found) {
+            ids.add(id);
+            boxes.add(filed.box);
+            times.add(filed.at);
+        }
+        FiledMessages held;
+        take(db_.write(sql::hold_finished, ids, boxes, times), held);
+        return held;
     }
 
     void hold_messages(const Uuids& ids) {

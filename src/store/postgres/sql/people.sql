@@ -81,15 +81,14 @@ select p.id from waybill.partition p
 where p.id in (select m.partition from waybill.message m where m.id = any ($1::uuid[]))
 order by p.id for no key update;
 
--- name: hold_finished
--- Before their messages, as a sweep holds them. Most messages are finished within a minute of their
--- appending, and those are found by age.
+-- name: find_finished
+-- Most messages are finished within a minute of their appending, and those are found by age.
 select f.id, f.box, f.at from waybill.message m join waybill.partition p on p.id = m.partition
 cross join lateral (
     select f.id, f.box, f.at from waybill.finished f
     where f.id = m.id and f.box = p.box and f.held = false
         and f.at >= m.appended_at and f.at < m.appended_at + 60000000
-    order by f.at limit 1 for update) f
+    order by f.at limit 1) f
 where m.id = any ($1::uuid[]);
 
 -- name: ended_of
@@ -100,10 +99,16 @@ select m.id from waybill.message m where m.id = any ($1::uuid[])
     and not exists (select from waybill.open o where o.message = m.sequence)
     and not exists (select from waybill.finished f where f.id = m.id and f.held);
 
--- name: hold_finished_late
--- The others: reads the tables of their days once.
-select f.id, f.box, f.at from waybill.finished f
-where f.id = any ($1::uuid[]) and f.held = false for update;
+-- name: find_finished_late
+-- The others: reads the tables of their days once, up to a second for a million rows. Nobody waits for it.
+select f.id, f.box, f.at from waybill.finished f where f.id = any ($1::uuid[]) and f.held = false;
+
+-- name: hold_finished
+-- Before their messages, as a sweep holds them.
+select f.id, f.box, f.at
+from unnest($1::uuid[], $2::integer[], $3::bigint[]) as w (id, box, at)
+join waybill.finished f on f.id = w.id and f.box = w.box and f.held = false and f.at = w.at
+for update of f;
 
 -- name: delete_held_of
 delete from waybill.finished f where f.held and f.id = any ($1::uuid[]);
