@@ -232,7 +232,7 @@ TEST_P(Replay, WhoEndsTheLastRowOfAMessageMeanwhileTakesNothingFromIt) {
     declare({.keep_done = Duration{}});
     Host host = owner();
     const Connection other = connect();
-    for (int number = 1; number <= 40; ++number) {
+    for (int number = 1; number <= 25; ++number) {
         append(order(number));
         const Entry row = only_row(host);
         Settlement partly = unchanged(row);
