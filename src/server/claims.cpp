@@ -41,7 +41,7 @@ std::optional<Value> part(std::string_view text) {
 }
 
 /// The text of a claim; whole numbers are texts too. Nothing: it is not there, or is neither.
-std::optional<std::string> text_of(const Value& claims, const std::string& name) {
+std::optional<std::string> claim_text(const Value& claims, const std::string& name) {
     const Value* const claim = claims.find(name);
     if (claim == nullptr) return std::nullopt;
     return claim->visit([](const auto& value) -> std::optional<std::string> {
@@ -89,7 +89,7 @@ std::string problem_of_signature(std::string_view signed_part, std::string_view 
                                  const std::string& secret) {
     const std::optional<Value> header = part(signed_part.substr(0, signed_part.find('.')));
     if (!header) return "is not a JWT";
-    if (text_of(*header, "alg") != "HS256") return "is not signed with HS256";
+    if (claim_text(*header, "alg") != "HS256") return "is not signed with HS256";
     if (header->find("crit") != nullptr) return "asks for an extension that is not known here";
     const auto bytes = from_base64url(signature);
     if (!bytes) return "is not a JWT";
@@ -114,8 +114,8 @@ std::variant<Publisher, std::string> read_token(const ClaimsConfig& config, std:
     problem = problem_of_time(*claims, now);
     if (!problem.empty()) return problem;
     Publisher publisher;
-    if (!config.tenant.empty()) publisher.tenant = text_of(*claims, config.tenant);
-    if (!config.user.empty()) publisher.user = text_of(*claims, config.user);
+    if (!config.tenant.empty()) publisher.tenant = claim_text(*claims, config.tenant);
+    if (!config.user.empty()) publisher.user = claim_text(*claims, config.user);
     if (!config.tenant.empty() && !publisher.tenant) return "has no claim " + config.tenant;
     if (!config.user.empty() && !publisher.user) return "has no claim " + config.user;
     return publisher;
