@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include "waybill/inline.hpp"
 #include "waybill/message.hpp"
 #include "waybill/outcome.hpp"
+#include "waybill/target.hpp"
 #include "waybill/work.hpp"
 
 /// The seam to whatever carries a delivery out: in-process handlers are one executor, an HTTP client
@@ -37,6 +39,8 @@ struct Delivery {
     Fence fence{};
     /// After this the attempt counts as failed, whatever becomes of it.
     LocalTime deadline = local_never;
+    /// For a TargetFamily: the key of the target. Empty for others, who know.
+    std::string target{};
 };
 
 /// What an executor may say of an attempt beside its outcome.
@@ -114,6 +118,20 @@ public:
     virtual void start(std::vector<Job> jobs) = 0;
     /// Asks these to end soon; numbers it does not know are ignored.
     virtual void cancel(std::span<const std::uint64_t> numbers) = 0;
+};
+
+/// Carries out all targets of a box whose keys begin with `subscription_prefix`, also those that are
+/// registered while the instance runs. Whoever registers one puts its options here first.
+///
+/// Thread safety: the two below come on the engine's thread and do not block.
+class TargetFamily : public Executor {
+public:
+    /// Another number than last time: ask for the options again.
+    virtual std::uint64_t version() const = 0;
+    /// Of one that it does not know (yet): held.
+    virtual TargetOptions options_of(const std::string& key) = 0;
+    /// Called by who changed something, from any thread, so that it counts at once. Set before the start.
+    virtual void on_change(std::function<void()> changed) = 0;
 };
 
 }  // namespace waybill

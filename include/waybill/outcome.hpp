@@ -30,6 +30,9 @@ struct Fail {
 /// Not now: not counted, tried again after the delay (which has a floor). Keeps its place in the lane.
 struct Defer {
     Duration delay{};
+    /// The whole target rests meanwhile on this instance: nothing else of it is started, and nothing is
+    /// written down.
+    bool whole_target = false;
 
     bool operator==(const Defer&) const = default;
 };

@@ -24,10 +24,17 @@ struct Matcher {
     bool operator==(const Matcher&) const = default;
 };
 
+/// As a tenant: every tenant that no other target of the box names, and messages without one.
+inline constexpr std::string_view other_tenants = "!";
+
 /// Pure wildcard match; at most text × pattern steps, no backtracking blow-up.
 bool matches(std::string_view pattern, std::string_view text);
-/// All three patterns match.
+/// All three patterns match. `other_tenants` matches any: who else is named is for who knows the others.
 bool matches(const Matcher& matcher, const Message& message);
+
+/// Keys of subscriptions begin so: targets that come and go while instances run, all of them carried out by
+/// one executor, a TargetFamily.
+inline constexpr std::string_view subscription_prefix = "subscription:";
 
 /// What a successor does when the target it runs after died.
 enum class AfterDead { block, go_on };
@@ -76,6 +83,8 @@ struct TargetOptions {
     Calls calls = Calls::single;
     /// For Calls::batch. 1 … 10,000.
     std::uint32_t batch_max = 100;
+    /// Nothing of it starts; what comes for it waits, in its order.
+    bool held = false;
 
     bool operator==(const TargetOptions&) const = default;
 };

@@ -147,6 +147,8 @@ public:
     }
     /// To an executor of your own.
     Box to(std::string type, std::string key, std::shared_ptr<Executor> executor, On options = {});
+    /// Every target of this box that is registered as a subscription, now or later, by whomever.
+    Box to_subscriptions(std::shared_ptr<TargetFamily> family);
 
 private:
     friend class Waybill;

@@ -9,7 +9,7 @@ bool matches(std::string_view pattern, std::string_view text) {
 
 bool matches(const Matcher& matcher, const Message& message) {
     return matches(matcher.type, message.type) && matches(matcher.source, message.source) &&
-           matches(matcher.tenant, message.tenant);
+           (matcher.tenant == other_tenants || matches(matcher.tenant, message.tenant));
 }
 
 }  // namespace waybill

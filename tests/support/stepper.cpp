@@ -80,7 +80,9 @@ void Stepper::call_store(const engine::ChannelCall& call) {
 }
 
 void Stepper::run(engine::Run run) {
-    const Target& target = config_.boxes[run.box].targets[run.target].target;
+    const auto& locals = config_.boxes[run.box].targets;
+    const Target target =
+        run.target < locals.size() ? locals[run.target].target : Target{.key = run.key};
     batches_.push_back(run.items.size());
     engine::RunResults results;
     for (const engine::RunItem& item : run.items) {

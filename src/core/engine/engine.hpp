@@ -28,6 +28,8 @@ struct LocalBox {
     std::string name{};
     BoxOptions options{};
     std::vector<LocalTarget> targets{};
+    /// Carries out what is registered as a subscription. It outlives the engine.
+    TargetFamily* family = nullptr;
 };
 
 struct Options {
@@ -78,9 +80,11 @@ using RunResults = DeliveryResults;
 /// Call the executor of a target once, with one message or a batch; answer with on_outcome exactly once.
 struct Run {
     RunId id = 0;
-    /// Indexes into Config::boxes and LocalBox::targets.
+    /// Indexes into Config::boxes and LocalBox::targets; one past the last for the box's family.
     std::uint32_t box = 0;
     std::uint32_t target = 0;
+    /// Of the family's target.
+    std::string key{};
     std::vector<RunItem> items{};
     /// To pass downstream, and for inline transactions.
     Fence fence{};

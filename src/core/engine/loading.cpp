@@ -201,7 +201,7 @@ bool Machine::wants_chain(const Partition& partition, Sequence sequence, bool ha
     const Sequence cursor = partition.cursors[chain];
     switch (via) {
         case Via::hand_over: return cursor == tail;
-        case Via::scan: return sequence > cursor;
+        case Via::scan: return sequence > cursor && scan_serves_[chain];
         case Via::increment:
         case Via::due:
         case Via::lanes:

@@ -19,10 +19,12 @@ Machine::Machine(Config config, Random& random, Observer& observer)
     }
     for (const LocalBox& box : config_.boxes) {
         auto state = std::make_unique<BoxState>(box);
-        state->targets.resize(state->routes.targets().size());
-        state->chain_bytes.resize(state->routes.chains());
+        follow_routes(*state);
         for (const LocalTarget& target : box.targets) {
             state->local_numbers.push_back(target_number(box.name, target.target.key));
+        }
+        if (box.family != nullptr) {
+            state->local_numbers.push_back(target_number(box.name, subscription_prefix));
         }
         std::ranges::sort(state->local_numbers);
         boxes_.push_back(std::move(state));
@@ -351,9 +353,12 @@ bool Machine::is_idle() const {
         !waiting_commands_.empty() || due_lags()) {
         return false;
     }
-    // What a paused box has ready waits for people, not for us.
-    if (std::ranges::any_of(rotation_,
-                            [&](const auto& turn) { return !boxes_[turn.first]->paused; })) {
+    // What a paused box has ready, or a target that rests, waits for others, not for us.
+    const auto is_for_us = [&](const auto& turn) {
+        const BoxState& box = *boxes_[turn.first];
+        return !box.paused && !rests(box.targets[turn.second]);
+    };
+    if (std::ranges::any_of(rotation_, is_for_us)) {
         return false;
     }
     for (const auto& [id, partition] : owned_) {

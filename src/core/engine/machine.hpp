@@ -179,6 +179,11 @@ private:
     void push_ready(Work& work, std::uint32_t delivery);
     void start_runs();
     bool start_one(std::uint32_t box, std::uint32_t target, std::uint32_t limit);
+    static void follow_routes(BoxState& box);
+    void follow_families();
+    void wake_rested();
+    void join_rotation(std::uint32_t box, std::uint32_t target);
+    bool rests(const TargetState& target) const;
     bool somebody_is_hungry() const;
     static std::uint64_t kept_here(const ReadyQueue::Item& item);
     bool has_room(const BoxState& box, const TargetState& target,
@@ -236,7 +241,10 @@ private:
     void evict(Work& work);
     void shed_unsure();
     void trim_lanes();
-    void rewind_largest_chain();
+    bool deserves_memory(const BoxState& box, std::uint32_t chain) const;
+    std::uint64_t fair_share() const;
+    void rewind_large_chains();
+    void rewind_chain(std::uint32_t box, std::uint32_t chain);
     void charge(Work& work, std::uint32_t chain, bool add);
 
     // operators.cpp
@@ -345,6 +353,12 @@ private:
     std::uint32_t in_flight_ = 0;
     std::uint32_t abandoned_ = 0;
     LocalTime rate_tick_ = local_never;
+    /// The first of those that rest has rested enough.
+    LocalTime rested_at_ = local_never;
+    /// Chains that hold memory.
+    std::uint64_t chain_users_ = 0;
+    /// By chain: whether the scan that is being read serves it.
+    std::vector<bool> scan_serves_{};
     /// No run times out before this.
     LocalTime next_timeout_ = local_never;
     /// Older local runs that must not overlap with a new one: delivery or lane → how many.

@@ -183,8 +183,7 @@ void Machine::ghost_returned(const RunState& run) {
 
 bool Machine::is_inline(const RunState& run) const {
     const BoxState& box = *boxes_[run.box];
-    const std::uint32_t local = box.routes.targets()[run.target].local;
-    return box.box->targets[local].options.calls == Calls::inline_single;
+    return box.targets[run.target].options.calls == Calls::inline_single;
 }
 
 void Machine::end_part(const RunState& run, const RunState::Part& part,
@@ -229,7 +228,14 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
     if (delivery.cancel) {
         return kill(work, delivery, "cancelled by an operator", {}, false);
     }
-    if (const auto* defer = std::get_if<Defer>(&result.outcome)) {
+    const auto* defer = std::get_if<Defer>(&result.outcome);
+    if (defer != nullptr && defer->whole_target) {
+        TargetState& target = boxes_[run.box]->targets[run.target];
+        target.rests_until = later(now_, std::max(defer->delay, delay_floor));
+        rested_at_ = std::min(rested_at_, target.rests_until);
+        return release(work, delivery);
+    }
+    if (defer != nullptr) {
         delivery.due = later(store_now(), std::max(defer->delay, delay_floor));
         delivery.changed = true;
         emit(Event::Kind::deferred, work, target_key(work, delivery));
@@ -249,7 +255,7 @@ void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration
                    std::string_view detail) {
     const BoxState& box = box_of(work);
     const RouteTarget& route = box.routes.targets()[delivery.target];
-    const RetryPolicy& retry = box.box->targets[route.local].options.retry;
+    const RetryPolicy& retry = box.targets[delivery.target].options.retry;
     std::string reason = clean_text(failure.reason, kErrorBytesMax);
     const bool last = failure.permanent || delivery.failures + 1 >= retry.max_attempts;
     log_attempt(work, delivery, last ? Attempt::Result::dead : Attempt::Result::failed, took,

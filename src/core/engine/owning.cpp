@@ -139,8 +139,7 @@ void Machine::learn_registry(const BeatReply& reply) {
         if (change == Routes::Change::none) {
             continue;
         }
-        box.targets.resize(box.routes.targets().size());
-        box.chain_bytes.resize(box.routes.chains());
+        follow_routes(box);
         std::vector<PartitionId> of_box;
         for (auto& [id, partition] : owned_) {
             if (partition->box == index) {
@@ -157,6 +156,9 @@ void Machine::learn_registry(const BeatReply& reply) {
             // Rows that are not in memory are met again by the scan, those in memory here: a new
             // target may want them, a forgotten one may have been all they waited for.
             partition->cursors.assign(box.routes.chains(), 0);
+            // Also where no chain is read on: nobody is left to want them, or those who do rest.
+            partition->scanned = false;
+            partition->scan_from = 0;
             partition->blocked = {};  // the scan meets their heads again, in order
             partition->parked_cursor = 0;
             std::vector<Sequence> sequences;

@@ -105,10 +105,11 @@ bool Machine::due_lags() const {
 bool Machine::read_scan(ReadRequest& request) {
     Sequence from = tail;
     for (const auto& [id, partition] : owned_) {
-        const Routes& routes = boxes_[partition->box]->routes;
+        const BoxState& box = *boxes_[partition->box];
+        const Routes& routes = box.routes;
         Sequence cursor = partition->scanned ? tail : partition->scan_from;
         for (std::uint32_t chain = 0; chain < partition->cursors.size(); ++chain) {
-            if (routes.chain_is_local(chain)) {
+            if (routes.chain_is_local(chain) && deserves_memory(box, chain)) {
                 cursor = std::min(cursor, partition->cursors[chain]);
             }
         }
@@ -238,9 +239,13 @@ void Machine::on_scan(const ReadRequest& request, ReadPage& page) {
     // The chains this page serves, and how far. One that is further behind is not among them, and
     // one that loses memory on the way (its cursor moves back) leaves.
     std::vector<Sequence> covered(partition->cursors.size());
-    for (std::size_t chain = 0; chain < covered.size(); ++chain) {
+    scan_serves_.resize(covered.size());
+    for (std::uint32_t chain = 0; chain < covered.size(); ++chain) {
         const Sequence cursor = partition->cursors[chain];
-        covered[chain] = cursor >= request.after ? cursor : -1;
+        scan_serves_[chain] =
+            cursor >= request.after &&
+            (cursor == tail || deserves_memory(*boxes_[partition->box], chain));
+        covered[chain] = scan_serves_[chain] ? cursor : -1;
     }
     const auto pass = [&](Sequence sequence) {
         for (std::size_t chain = 0; chain < covered.size(); ++chain) {

@@ -2,7 +2,17 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
+
 namespace waybill::engine {
+namespace {
+
+/// So few are asked one by one.
+constexpr std::size_t kFew = 8;
+/// Kinds of messages that are remembered.
+constexpr std::size_t kKindsMax = 20'000;
+
+}  // namespace
 
 Routes::Routes(const LocalBox& box) : box_(box) {
     // Until the registry arrives the instance knows its own targets, which it is about to declare.
@@ -21,36 +31,42 @@ Routes::Change Routes::update(std::span<const Target> registry) {
         before.push_back(target.chain);
     }
     std::vector<bool> seen(targets_.size(), false);
-    const auto superseded = [&](const Target& target) {
-        return std::ranges::any_of(registry, [&](const Target& other) {
-            return other.box == box_.name && other.key != target.key &&
-                   std::ranges::find(other.legacy_keys, target.key) != other.legacy_keys.end();
-        });
-    };
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+        places.emplace(targets_[i].target.key, i);
+    }
+    std::unordered_set<std::string_view> superseded;
     for (const Target& target : registry) {
-        if (target.box != box_.name || superseded(target)) {
+        for (const std::string& key : target.legacy_keys) {
+            if (target.box == box_.name && key != target.key) {
+                superseded.insert(key);
+            }
+        }
+    }
+    std::vector<const Target*> fresh;
+    for (const Target& target : registry) {
+        if (target.box != box_.name || superseded.contains(target.key)) {
             continue;
         }
-        const auto known = std::ranges::find_if(
-            targets_, [&](const RouteTarget& route) { return route.target.key == target.key; });
-        if (known == targets_.end()) {
-            RouteTarget route{.target = target, .number = target_number(box_.name, target.key)};
-            const auto local = std::ranges::find_if(
-                box_.targets, [&](const LocalTarget& own) { return own.target.key == target.key; });
-            route.local = local == box_.targets.end()
-                              ? no_executor
-                              : static_cast<std::uint32_t>(local - box_.targets.begin());
-            targets_.push_back(std::move(route));
-            seen.push_back(true);
-            changed = true;
+        const auto known = places.find(target.key);
+        if (known == places.end()) {
+            fresh.push_back(&target);
             continue;
         }
-        seen[static_cast<std::size_t>(known - targets_.begin())] = true;
-        if (known->target != target || known->forgotten) {
-            known->target = target;
-            known->forgotten = false;
+        RouteTarget& route = targets_[known->second];
+        seen[known->second] = true;
+        if (route.target != target || route.forgotten) {
+            route.target = target;
+            route.forgotten = false;
             changed = true;
         }
+    }
+    for (const Target* target : fresh) {
+        targets_.push_back({.target = *target,
+                            .number = target_number(box_.name, target->key),
+                            .local = local_of(*target)});
+        seen.push_back(true);
+        changed = true;
     }
     for (std::size_t i = 0; i < targets_.size(); ++i) {
         if (!seen[i] && !targets_[i].forgotten) {
@@ -70,7 +86,71 @@ Routes::Change Routes::update(std::span<const Target> registry) {
     return Change::targets;
 }
 
+std::uint32_t Routes::local_of(const Target& target) const {
+    const auto local = std::ranges::find_if(
+        box_.targets, [&](const LocalTarget& own) { return own.target.key == target.key; });
+    const bool is_here = local != box_.targets.end() ||
+                         (box_.family != nullptr && target.key.starts_with(subscription_prefix));
+    return is_here ? static_cast<std::uint32_t>(local - box_.targets.begin()) : no_executor;
+}
+
+bool Routes::wants(const RouteTarget& route, const Message& message) const {
+    const Matcher& matcher = route.target.matcher;
+    return !route.forgotten && matches(matcher, message) &&
+           (matcher.tenant != other_tenants ||
+            !named_tenants_.contains(lower_ascii(message.tenant)));
+}
+
+const std::vector<std::uint32_t>& Routes::wanting(const Message& message) const {
+    const auto collect = [&](std::vector<std::uint32_t>& indexes) {
+        indexes.clear();
+        for (std::uint32_t i = 0; i < targets_.size(); ++i) {
+            if (wants(targets_[i], message)) {
+                indexes.push_back(i);
+            }
+        }
+    };
+    if (targets_.size() <= kFew) {
+        collect(few_);
+        return few_;
+    }
+    std::string kind = message.type;
+    kind.append(1, '\0').append(message.source).append(1, '\0').append(message.tenant);
+    if (kinds_.size() >= kKindsMax) {
+        kinds_.clear();
+    }
+    const auto [found, is_new] = kinds_.try_emplace(std::move(kind));
+    if (is_new) {
+        collect(found->second);
+    }
+    return found->second;
+}
+
 void Routes::link() {
+    kinds_.clear();
+    by_key_.clear();
+    for (std::uint32_t i = 0; i < targets_.size(); ++i) {
+        if (!targets_[i].forgotten) {
+            by_key_.emplace(targets_[i].target.key, i);
+        }
+    }
+    // A key that is in use is nobody's former one.
+    for (std::uint32_t i = 0; i < targets_.size(); ++i) {
+        for (const std::string& key : targets_[i].target.legacy_keys) {
+            if (!targets_[i].forgotten) {
+                by_key_.emplace(key, i);
+            }
+        }
+    }
+    named_tenants_.clear();
+    for (const RouteTarget& route : targets_) {
+        const std::string& tenant = route.target.matcher.tenant;
+        if (!route.forgotten && tenant.find('*') == std::string::npos) {
+            named_tenants_.insert(lower_ascii(tenant));
+        }
+    }
+    // Messages without a tenant have none that could be named.
+    named_tenants_.erase("");
     predecessors_.assign(targets_.size(), UINT32_MAX);
     for (std::size_t i = 0; i < targets_.size(); ++i) {
         if (!targets_[i].target.after.empty()) {
@@ -96,18 +176,8 @@ void Routes::link() {
 }
 
 std::uint32_t Routes::find(std::string_view key) const {
-    for (std::uint32_t i = 0; i < targets_.size(); ++i) {
-        if (!targets_[i].forgotten && targets_[i].target.key == key) {
-            return i;
-        }
-    }
-    for (std::uint32_t i = 0; i < targets_.size(); ++i) {
-        if (!targets_[i].forgotten && std::ranges::find(targets_[i].target.legacy_keys, key) !=
-                                          targets_[i].target.legacy_keys.end()) {
-            return i;
-        }
-    }
-    return UINT32_MAX;
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? UINT32_MAX : found->second;
 }
 
 }  // namespace waybill::engine

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/engine/engine.hpp"
@@ -14,7 +16,7 @@ namespace waybill::engine {
 struct RouteTarget {
     Target target{};
     std::uint64_t number = 0;
-    /// Index into LocalBox::targets, or `no_executor`.
+    /// Index into LocalBox::targets, one past its end for the family's, or `no_executor`.
     std::uint32_t local = 0;
     /// Targets linked by `after` share a chain, and a chain shares one order per lane.
     std::uint32_t chain = 0;
@@ -40,17 +42,28 @@ public:
     bool chain_is_local(std::uint32_t chain) const { return chain_local_[chain]; }
     /// By key or legacy key; UINT32_MAX if unknown.
     std::uint32_t find(std::string_view key) const;
+    /// Indexes of those that want the message, in their order. Good until the next call.
+    const std::vector<std::uint32_t>& wanting(const Message& message) const;
     /// Index of the target that `target` runs after; UINT32_MAX for none.
     std::uint32_t predecessor(std::uint32_t target) const { return predecessors_[target]; }
 
 private:
     void link();
+    std::uint32_t local_of(const Target& target) const;
+    bool wants(const RouteTarget& route, const Message& message) const;
 
     const LocalBox& box_;
     std::vector<RouteTarget> targets_;
     std::vector<std::uint32_t> predecessors_;
     std::vector<bool> chain_local_;
     std::uint32_t chains_ = 0;
+    /// Also by their former keys. They point into `targets_`.
+    std::unordered_map<std::string_view, std::uint32_t> by_key_{};
+    /// Tenants that some target names, in lower case.
+    std::unordered_set<std::string> named_tenants_{};
+    /// With thousands of targets it pays to look only once for each kind of message.
+    mutable std::unordered_map<std::string, std::vector<std::uint32_t>> kinds_{};
+    mutable std::vector<std::uint32_t> few_{};
 };
 
 }  // namespace waybill::engine

@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::size_t kForeignMax = 64;
 
+bool is_named(const Target& target, std::string_view key) {
+    return key == target.key ||
+           std::ranges::find(target.legacy_keys, key) != target.legacy_keys.end();
+}
+
 }  // namespace
 
 /// Every registered target that wants the message, with what is already known of its delivery.
@@ -15,23 +20,13 @@ void Machine::route(const BoxState& box, const Entry& entry,
                     std::vector<Delivery>& deliveries) const {
     deliveries.clear();
     const std::vector<RouteTarget>& targets = box.routes.targets();
-    for (std::uint32_t index = 0; index < targets.size(); ++index) {
-        const RouteTarget& route = targets[index];
-        if (route.forgotten) {
-            continue;
-        }
-        const auto named = [&](std::string_view key) {
-            return key == route.target.key || std::ranges::find(route.target.legacy_keys, key) !=
-                                                  route.target.legacy_keys.end();
-        };
-        const auto known = std::ranges::find_if(entry.progress,
-                                                [&](const Progress& p) { return named(p.target); });
-        const bool wanted = entry.only.empty() ? matches(route.target.matcher, *entry.message)
-                                               : std::ranges::any_of(entry.only, named);
-        if (!wanted && known == entry.progress.end()) {
-            continue;
-        }
-        Delivery delivery{.target = index, .chain = route.chain, .due = entry.message->not_before};
+    const auto add = [&](std::uint32_t index) {
+        Delivery delivery{.target = index,
+                          .chain = targets[index].chain,
+                          .due = entry.message->not_before};
+        const auto known = std::ranges::find_if(entry.progress, [&](const Progress& progress) {
+            return is_named(targets[index].target, progress.target);
+        });
         if (known != entry.progress.end()) {
             delivery.state = known->state == Progress::State::done   ? Delivery::State::done
                              : known->state == Progress::State::dead ? Delivery::State::dead
@@ -43,7 +38,28 @@ void Machine::route(const BoxState& box, const Entry& entry,
             delivery.skipped = known->skipped;
         }
         deliveries.push_back(std::move(delivery));
+    };
+    if (entry.only.empty() && entry.progress.empty()) {
+        std::ranges::for_each(box.routes.wanting(*entry.message), add);
+        return;
     }
+    // What has been begun is ended, also by one that would not want it today.
+    std::vector<std::uint32_t> indexes;
+    if (entry.only.empty()) {
+        indexes = box.routes.wanting(*entry.message);
+    }
+    const auto add_named = [&](const std::string& key) {
+        if (const std::uint32_t index = box.routes.find(key); index != UINT32_MAX) {
+            indexes.push_back(index);
+        }
+    };
+    std::ranges::for_each(entry.only, add_named);
+    for (const Progress& progress : entry.progress) {
+        add_named(progress.target);
+    }
+    std::ranges::sort(indexes);
+    indexes.erase(std::ranges::unique(indexes).begin(), indexes.end());
+    std::ranges::for_each(indexes, add);
 }
 
 void Machine::note_foreign(Partition& partition, const BoxState& box,

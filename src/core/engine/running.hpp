@@ -16,11 +16,14 @@ namespace waybill::engine {
 
 /// One target of a box while the engine runs, by route index.
 struct TargetState {
+    TargetOptions options{};
     ReadyQueue ready{};
     std::uint32_t running = 0;
     bool in_rotation = false;
     double tokens = 1.0;
     LocalTime refilled_at{};
+    /// Nothing of it starts before this.
+    LocalTime rests_until = LocalTime::min();
     /// In the order of starting, which is the order of ending: one target has one timeout.
     std::deque<std::pair<LocalTime, RunId>> deadlines{};
 };
@@ -31,6 +34,8 @@ struct BoxState {
     /// A deque: what is queued here is pointed at, and the registry grows.
     std::deque<TargetState> targets{};
     std::vector<std::uint64_t> local_numbers{};
+    /// Of the family whose options these are.
+    std::uint64_t family_version = 0;
     /// Memory held for each chain.
     std::vector<std::uint64_t> chain_bytes{};
     std::uint32_t running = 0;

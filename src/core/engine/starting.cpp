@@ -10,16 +10,76 @@ void Machine::push_ready(Work& work, std::uint32_t delivery) {
     of.queued = true;
     ++work.queued;
     ++work.partition->waiting;
-    TargetState& target = box_of(work).targets[of.target];
-    target.ready.push(work, delivery);
-    if (!target.in_rotation) {
+    box_of(work).targets[of.target].ready.push(work, delivery);
+    join_rotation(work.partition->box, of.target);
+}
+
+void Machine::join_rotation(std::uint32_t box, std::uint32_t index) {
+    TargetState& target = boxes_[box]->targets[index];
+    if (!target.in_rotation && !target.ready.empty() && !rests(target)) {
         target.in_rotation = true;
-        rotation_.emplace_back(work.partition->box, of.target);
+        rotation_.emplace_back(box, index);
+    }
+}
+
+bool Machine::rests(const TargetState& target) const {
+    return target.options.held || now_ < target.rests_until;
+}
+
+/// The registry may have brought targets, and their options with them.
+void Machine::follow_routes(BoxState& box) {
+    const std::vector<RouteTarget>& routes = box.routes.targets();
+    const std::vector<LocalTarget>& locals = box.box->targets;
+    for (std::size_t i = box.targets.size(); i < routes.size(); ++i) {
+        TargetState& target = box.targets.emplace_back();
+        if (routes[i].local < locals.size()) {
+            target.options = locals[routes[i].local].options;
+        } else if (routes[i].local != no_executor) {
+            target.options = box.box->family->options_of(routes[i].target.key);
+        }
+    }
+    box.chain_bytes.resize(box.routes.chains());
+}
+
+void Machine::follow_families() {
+    for (std::uint32_t index = 0; index < boxes_.size(); ++index) {
+        BoxState& box = *boxes_[index];
+        TargetFamily* const family = box.box->family;
+        if (family == nullptr || family->version() == box.family_version) {
+            continue;
+        }
+        box.family_version = family->version();
+        for (std::uint32_t i = 0; i < box.targets.size(); ++i) {
+            const RouteTarget& route = box.routes.targets()[i];
+            if (route.local != no_executor && route.local >= box.box->targets.size()) {
+                box.targets[i].options = family->options_of(route.target.key);
+                join_rotation(index, i);
+            }
+        }
+    }
+}
+
+void Machine::wake_rested() {
+    if (now_ < rested_at_) {
+        return;
+    }
+    rested_at_ = local_never;
+    for (std::uint32_t box = 0; box < boxes_.size(); ++box) {
+        for (std::uint32_t i = 0; i < boxes_[box]->targets.size(); ++i) {
+            const TargetState& target = boxes_[box]->targets[i];
+            if (now_ < target.rests_until) {
+                rested_at_ = std::min(rested_at_, target.rests_until);
+            } else {
+                join_rotation(box, i);
+            }
+        }
     }
 }
 
 void Machine::start_runs() {
-    rate_tick_ = local_never;
+    follow_families();
+    wake_rested();
+    rate_tick_ = rested_at_;
     const std::uint32_t limit = in_flight_limit();
     const bool fused = limit != UINT32_MAX;
     if (fused != was_fused_) {
@@ -35,7 +95,7 @@ void Machine::start_runs() {
         rotation_.pop_front();
         const bool started = start_one(box, index, limit);
         TargetState& target = boxes_[box]->targets[index];
-        target.in_rotation = !target.ready.empty();
+        target.in_rotation = !target.ready.empty() && !rests(target);
         if (target.in_rotation) {
             rotation_.emplace_back(box, index);
         }
@@ -54,8 +114,8 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
     if (box.box->options.lanes != Lanes::none && due_lags()) {
         return false;  // what it does not know of may come first in its lane
     }
-    const TargetOptions& options = box.box->targets[local].options;
-    if (!has_room(box, target, options) || !take_rate_token(target, options, box.live)) {
+    const TargetOptions& options = target.options;
+    if (rests(target) || !has_room(box, target, options) || !take_rate_token(target, options, box.live)) {
         return false;
     }
     const bool shares = options.calls != Calls::batch && somebody_is_hungry();
@@ -232,7 +292,7 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
     BoxState& box = *boxes_[box_index];
     TargetState& target = box.targets[index];
     const RouteTarget& route = box.routes.targets()[index];
-    const TargetOptions& options = box.box->targets[route.local].options;
+    const TargetOptions& options = target.options;
     Partition& partition = *items.front().work->partition;
     RunState& run = spare_runs_.insert(runs_, ++last_run_);
     run.box = box_index;
@@ -245,6 +305,9 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
     command.id = last_run_;
     command.box = box_index;
     command.target = route.local;
+    if (route.local >= box.box->targets.size()) {
+        command.key = route.target.key;
+    }
     command.fence = {partition.id, partition.token};
     command.deadline = run.deadline;
     command.items.reserve(items.size());

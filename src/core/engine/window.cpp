@@ -14,6 +14,16 @@ constexpr Duration kSoon = 1s;
 /// Looking for things to send away costs time: not more often than this.
 constexpr Duration kReliefPause = 20ms;
 
+/// In the order in which they give memory back, the last first: those that can use it.
+struct LargeChain {
+    bool idle = false;
+    std::uint64_t bytes = 0;
+    std::uint32_t box = 0;
+    std::uint32_t chain = 0;
+
+    auto operator<=>(const LargeChain&) const = default;
+};
+
 }  // namespace
 
 std::uint64_t Machine::memory_used() const {
@@ -61,7 +71,9 @@ bool Machine::is_quiet(const Work& work, std::uint32_t chain) const {
 
 void Machine::charge(Work& work, std::uint32_t chain, bool add) {
     std::uint64_t& bytes = box_of(work).chain_bytes[chain];
+    chain_users_ -= bytes > 0 ? 1 : 0;
     bytes = add ? bytes + work.bytes : bytes - work.bytes;
+    chain_users_ += bytes > 0 ? 1 : 0;
 }
 
 void Machine::relieve() {
@@ -77,7 +89,7 @@ void Machine::relieve() {
         trim_lanes();
     }
     if (memory_used() > config_.options.window_bytes / 4 * 3) {
-        rewind_largest_chain();
+        rewind_large_chains();
     }
 }
 
@@ -208,26 +220,42 @@ void Machine::trim_lanes() {
     }
 }
 
-/// One chain has taken the memory of the others (a slow endpoint, a paused box): its youngest half
-/// leaves, and it catches up from the store in its own time.
-void Machine::rewind_largest_chain() {
-    std::uint32_t box_index = 0;
-    std::uint32_t chain = 0;
-    std::uint64_t most = 0;
-    std::uint32_t users = 0;
+/// Reading on is for those who can use it: not for a target that rests, nor for one that has its share and
+/// leaves the others little.
+bool Machine::deserves_memory(const BoxState& box, std::uint32_t chain) const {
+    return !rests(box.targets[chain]) &&
+           (memory_used() <= config_.options.window_bytes / 2 ||
+            box.chain_bytes[chain] <= fair_share());
+}
+
+std::uint64_t Machine::fair_share() const {
+    return config_.options.window_bytes / (2 * std::max<std::uint64_t>(2, chain_users_));
+}
+
+/// Some chains have taken the memory of the others (a slow endpoint, one that is held): their youngest
+/// works leave, and they catch up from the store in their own time.
+void Machine::rewind_large_chains() {
+    std::vector<LargeChain> large;
     for (std::uint32_t b = 0; b < boxes_.size(); ++b) {
-        for (std::uint32_t c = 0; c < boxes_[b]->chain_bytes.size(); ++c) {
-            users += boxes_[b]->chain_bytes[c] > 0 ? 1U : 0U;
-            if (boxes_[b]->chain_bytes[c] > most) {
-                most = boxes_[b]->chain_bytes[c];
-                box_index = b;
-                chain = c;
+        const BoxState& box = *boxes_[b];
+        for (std::uint32_t chain = 0; chain < box.chain_bytes.size(); ++chain) {
+            const std::uint64_t bytes = box.chain_bytes[chain];
+            const bool idle = bytes > 0 && rests(box.targets[chain]);
+            if (idle || (chain_users_ >= 2 && bytes >= fair_share())) {
+                large.push_back({.idle = idle, .bytes = bytes, .box = b, .chain = chain});
             }
         }
     }
-    if (users < 2 || most < config_.options.window_bytes / 4) {
-        return;
+    std::ranges::sort(large, std::greater{});
+    for (const LargeChain& one : large) {
+        if (memory_used() <= config_.options.window_bytes / 4 * 3) {
+            return;
+        }
+        rewind_chain(one.box, one.chain);
     }
+}
+
+void Machine::rewind_chain(std::uint32_t box_index, std::uint32_t chain) {
     for (auto& [id, partition] : owned_) {
         if (partition->box != box_index) {
             continue;

@@ -66,6 +66,7 @@ struct RegisteredBox {
     std::string name{};
     BoxOptions options{};
     std::vector<RegisteredTarget> targets{};
+    std::shared_ptr<TargetFamily> family{};
 };
 
 struct Waybill::Parts {

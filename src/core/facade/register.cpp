@@ -118,4 +118,11 @@ Box Box::to(std::string type, std::string key, std::shared_ptr<Executor> executo
     return *this;
 }
 
+Box Box::to_subscriptions(std::shared_ptr<TargetFamily> family) {
+    app_->parts_->must_be_stopped("subscriptions were added");
+    family->on_change([relay = app_->parts_->wakes] { relay->wake(); });
+    app_->parts_->boxes[index_].family = std::move(family);
+    return *this;
+}
+
 }  // namespace waybill

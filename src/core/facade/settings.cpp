@@ -101,6 +101,11 @@ Problems Waybill::Parts::problems() const {
                                    "this store runs nothing inside its transactions; use "
                                    "on() and make the handler idempotent");
             }
+            if (target.local.target.key.starts_with(subscription_prefix)) {
+                problems.push_back(where + "keys of subscriptions begin with " +
+                                   detail::in_quotes(std::string{subscription_prefix}) +
+                                   "; call it something else");
+            }
             if (!target.handler && !target.batch_handler && !target.inline_handler &&
                 !target.executor) {
                 problems.push_back(where + "the handler is empty; give it a function");
@@ -136,6 +141,7 @@ engine::Config Waybill::Parts::config(bool guest) const {
             local.targets.push_back(target.local);
             has_handlers = has_handlers || !target.executor;
         }
+        local.family = box.family.get();
         // One thread runs one handler; the others would wait for it while their time runs out.
         if (!settings.background && has_handlers && box.options.concurrency > 1) {
             local.options.concurrency = 1;
@@ -162,6 +168,7 @@ std::vector<std::vector<runtime::Carrier>> Waybill::Parts::carriers() const {
                     target.inline_handler, *settings.store.inline_store(), target.local.target.key);
             }
         }
+        if (box.family) carriers.push_back({.executor = box.family});
     }
     return all;
 }

@@ -64,7 +64,8 @@ Delivery delivery_of(engine::Run& run, std::size_t items) {
     return {.number = run.id,
             .items = std::move(run.items),
             .fence = std::move(run.fence),
-            .deadline = run.deadline};
+            .deadline = run.deadline,
+            .target = std::move(run.key)};
 }
 
 }  // namespace waybill::runtime
