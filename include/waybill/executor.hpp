@@ -130,6 +130,8 @@ public:
     virtual std::uint64_t version() const = 0;
     /// Of one that it does not know (yet): held.
     virtual TargetOptions options_of(const std::string& key) = 0;
+    /// Called before an instance starts, when the store knows its boxes.
+    virtual void prepare() {}
     /// Called by who changed something, from any thread, so that it counts at once. Set before the start.
     virtual void on_change(std::function<void()> changed) = 0;
 };

@@ -47,6 +47,7 @@ Command publish_command();
 Command run_once_command();
 Command messages_command();
 Command dead_command();
+Command subscriptions_command();
 Command targets_command();
 Command lanes_command();
 Command boxes_command();

@@ -70,7 +70,7 @@ Globals globals_of(const Arguments& arguments, const char* program) {
 }
 
 /// Words the contract has and this version does not.
-constexpr std::array kLaterCommands{"subscriptions", "copy", "bench"};
+constexpr std::array kLaterCommands{"copy", "bench"};
 
 const Command& find_command(const std::string& name) {
     if (std::ranges::find(kLaterCommands, name) != kLaterCommands.end()) {
@@ -120,11 +120,11 @@ int run(const std::vector<std::string>& words, const char* program) {
 
 const std::vector<Command>& commands() {
     static const std::vector<Command> all{
-        serve_command(),     check_command(),     migrate_command(),  send_command(),
-        verify_command(),    publish_command(),   run_once_command(), messages_command(),
-        dead_command(),      targets_command(),   lanes_command(),    boxes_command(),
-        instances_command(), backup_command(),    stats_command(),    doctor_command(),
-        providers_command(), completion_command()};
+        serve_command(),  check_command(),         migrate_command(),   send_command(),
+        verify_command(), publish_command(),       run_once_command(),  messages_command(),
+        dead_command(),   subscriptions_command(), targets_command(),   lanes_command(),
+        boxes_command(),  instances_command(),     backup_command(),    stats_command(),
+        doctor_command(), providers_command(),     completion_command()};
     return all;
 }
 

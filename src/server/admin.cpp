@@ -38,6 +38,15 @@ std::string fingerprint_of(const HttpRequest& request) {
     return signing::to_hex(sha256_bytes(text + "\n" + request.body));
 }
 
+/// "" and "/…" of /v1/subscriptions. Nothing: it is another path.
+std::optional<std::string> below_subscriptions(const std::string& path) {
+    constexpr std::string_view kFolder = "/v1/subscriptions";
+    if (!path.starts_with(kFolder)) return std::nullopt;
+    std::string below = path.substr(kFolder.size());
+    if (!below.empty() && below.front() != '/') return std::nullopt;
+    return below;
+}
+
 OperationName name_of(const HttpRequest& request, const std::string& actor) {
     const std::string* const id = request.headers.find("Idempotency-Key");
     if (id == nullptr) return {.actor = actor};
@@ -88,6 +97,10 @@ HttpResponse Admin::route(const HttpRequest& request, const std::string& actor) 
     if (request.method == "POST" && path == "/v1/messages") {
         return with_problems_named([&] { return publish(request, append_); });
     }
+    if (const auto below = below_subscriptions(path);
+        request.method == "POST" && below && SubscriptionDesk::tells_a_secret(*below)) {
+        return with_problems_named([&] { return subscriptions_.order(request, *below).value(); });
+    }
     bool is_known = request.method == "POST";
     if (is_known) {
         HttpResponse response =
@@ -110,6 +123,9 @@ HttpResponse Admin::question(const HttpRequest& request, const std::string& path
     if (path == "/v1/boxes") return boxes();
     if (path == "/v1/instances") return instances();
     if (path == "/v1/targets") return targets();
+    if (const auto subscriptions = below_subscriptions(path)) {
+        return subscriptions_.question(*subscriptions);
+    }
     if (path == "/v1/stats") return stats();
     if (path == "/v1/demo") return demo();
     if (path == "/v1/openapi.json") return json_response(200, openapi());
@@ -132,6 +148,7 @@ std::optional<HttpResponse> Admin::order(const HttpRequest& request, const std::
     if (path == "/v1/boxes/pause") return pause(request, true);
     if (path == "/v1/boxes/resume") return pause(request, false);
     if (path == "/v1/backup") return backup(request, operation);
+    if (const auto below = below_subscriptions(path)) return subscriptions_.order(request, *below);
     if (path == "/v1/replay") return replay(request, operation);
     const auto message = [&](std::string_view verb) -> std::optional<std::string> {
         constexpr std::string_view kMessages = "/v1/messages/";

@@ -9,6 +9,7 @@
 #include "server/bulk.hpp"
 #include "server/config/config.hpp"
 #include "server/operations.hpp"
+#include "server/subscription_desk.hpp"
 #include "server/unserved.hpp"
 #include "waybill/http.hpp"
 #include "waybill/notebook.hpp"
@@ -31,7 +32,8 @@ public:
     using ConfigInForce = std::function<std::shared_ptr<const Config>()>;
 
     Admin(StoreHandle store, Notebook& notebook, Backup backup, AppendMessage append,
-          ConfigInForce config, WhoServes who = {})
+          ConfigInForce config, WhoServes who = {},
+          std::function<void()> subscriptions_changed = {})
         : catalogue_(*store.catalogue()),
           upkeep_(*store.upkeep()),
           notebook_(notebook),
@@ -40,6 +42,7 @@ public:
           append_(std::move(append)),
           config_(std::move(config)),
           who_(std::move(who)),
+          subscriptions_(store, notebook, config_, std::move(subscriptions_changed)),
           store_(std::move(store)) {}
 
     /// `actor`: who asks, for the record.
@@ -88,6 +91,7 @@ private:
     AppendMessage append_;
     ConfigInForce config_;
     WhoServes who_;
+    SubscriptionDesk subscriptions_;
     StoreHandle store_;
 };
 

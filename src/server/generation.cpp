@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/egress.hpp"
+#include "server/subscription_desk.hpp"
 #include "server/targets/command_target.hpp"
 #include "server/targets/url_target.hpp"
 #include "waybill/system.hpp"
@@ -74,6 +75,35 @@ void add_target(Box box, const TargetConfig& config, const Config& all, const Ru
     }
 }
 
+void tell(Log& log, const SubscriptionNews& news) {
+    using Kind = SubscriptionNews::Kind;
+    const std::string id = news.subscription.is_nil() ? "" : to_string(news.subscription);
+    switch (news.kind) {
+        case Kind::failing:
+            return log.write(LogLevel::warn, "subscription fails, and is left alone for a while",
+                             {{"subscription", id}, {"reason", news.text}});
+        case Kind::recovered:
+            return log.write(LogLevel::info, "subscription answers again", {{"subscription", id}});
+        case Kind::disabled:
+            return log.write(LogLevel::error, "subscription disabled; its messages wait",
+                             {{"subscription", id}, {"reason", news.text}});
+        case Kind::unreadable:
+            return log.write(LogLevel::error, "subscriptions cannot be read",
+                             {{"subscription", id}, {"reason", news.text}});
+    }
+}
+
+std::shared_ptr<Deliverer> make_deliverer(const Config& config, StoreAccess& store, Log& log) {
+    const StoreHandle handle = store.connect();
+    auto book =
+        std::make_shared<SubscriptionBook>(store.notebook(), handle, sealing_key_of(config));
+    DeliverOptions options = deliver_options_of(config);
+    options.on_news = [&log](const SubscriptionNews& news) { tell(log, news); };
+    const std::vector<std::shared_ptr<SubscriptionReader>> readers{
+        std::make_shared<FixedSubscriptions>(config.subscriptions), reader_of(book)};
+    return std::make_shared<Deliverer>(handle, readers, book, std::move(options));
+}
+
 LogLevel level_of(Event::Kind kind) {
     using Kind = Event::Kind;
     switch (kind) {
@@ -107,12 +137,17 @@ void EngineLog::on_event(const Event& event) noexcept {
 
 Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log,
                        Metrics& metrics)
-    : engine_log(log), counts(metrics, config), app(settings_of(config, store)), log_(log) {
+    : engine_log(log),
+      counts(metrics, config),
+      deliverer(make_deliverer(config, store, log)),
+      app(settings_of(config, store)),
+      log_(log) {
     app.observe(engine_log);
     app.observe(counts);
     const auto rules = std::make_shared<const http_out::Egress>(egress_of(config));
     for (const BoxConfig& box : config.boxes) {
-        const Box described = app.box(box.name, box.options);
+        Box described = app.box(box.name, box.options);
+        described.to_subscriptions(deliverer);
         for (const TargetConfig& target : config.targets) {
             if (target.target.box == box.name) {
                 add_target(described, target, config, rules, out, log);

@@ -7,6 +7,7 @@
 #include "server/metrics.hpp"
 #include "server/store_access.hpp"
 #include "transport/http_out/http_out.hpp"
+#include "waybill/deliver.hpp"
 #include "waybill/intake.hpp"
 #include "waybill/observer.hpp"
 #include "waybill/waybill.hpp"
@@ -40,6 +41,8 @@ public:
 
     EngineLog engine_log;
     GenerationCounts counts;
+    /// Outlives the engine that hands it deliveries.
+    std::shared_ptr<Deliverer> deliverer;
     Waybill app;
     /// Made when the boxes are there.
     std::unique_ptr<Intake> intake{};

@@ -19,6 +19,13 @@ constexpr std::string_view kPage =
     "box type source target tenant reason state since until limit cursor";
 constexpr std::string_view kMany = "box type source target tenant reason since until limit";
 
+constexpr std::string_view kSubscription =
+    "url type? tenant? box? id? secret? ed25519? paused? signing? headers? retry? timeout? "
+    "concurrency? rate? client_errors? disable_after? description?";
+constexpr std::string_view kSubscriptionChange =
+    "url? type? tenant? signing? headers? retry? timeout? concurrency? rate? client_errors? "
+    "disable_after? description?";
+
 constexpr std::array kRoutes{
     Route{"POST", "/webhooks/{source}", "Takes a webhook in", "", "", false},
     Route{"GET", "/healthz", "Whether the process lives", "", "", false},
@@ -48,6 +55,23 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/targets", "The targets the store knows"},
     Route{"POST", "/v1/targets/forget", "What is open for a target counts no longer", "",
           "box key"},
+    Route{"GET", "/v1/subscriptions", "Who hears of what is published"},
+    Route{"POST", "/v1/subscriptions", "Adds one; its secret is in this answer and in no other", "",
+          kSubscription},
+    Route{"GET", "/v1/subscriptions/{id}", "One of them"},
+    Route{"POST", "/v1/subscriptions/{id}", "Changes what is named", "", kSubscriptionChange},
+    Route{"POST", "/v1/subscriptions/{id}/pause", "Its messages wait", "", "reason?"},
+    Route{"POST", "/v1/subscriptions/{id}/resume", "Goes on, or skips what waits", "", "skip?"},
+    Route{"POST", "/v1/subscriptions/{id}/disable", "Its messages wait, until somebody enables it",
+          "", "reason?"},
+    Route{"POST", "/v1/subscriptions/{id}/enable", "Goes on, or skips what waits", "", "skip?"},
+    Route{"POST", "/v1/subscriptions/{id}/skip", "What was published before now is not sent"},
+    Route{"POST", "/v1/subscriptions/{id}/rotate-secret",
+          "A new secret; the old one signs too for a while", "", "secret? grace? ed25519?"},
+    Route{"POST", "/v1/subscriptions/{id}/test",
+          "Sends an example, or a stored message, now and once, also to another URL", "",
+          "type? body? message? url?"},
+    Route{"POST", "/v1/subscriptions/{id}/remove", "What waits for it counts no longer"},
     Route{"GET", "/v1/boxes", "The boxes: paused or not, what is open in them, how they are set"},
     Route{"POST", "/v1/boxes/pause", "Starts nothing of a box any more", "", "box"},
     Route{"POST", "/v1/boxes/resume", "Goes on with a box", "", "box"},

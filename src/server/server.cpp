@@ -102,7 +102,11 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
               if (!generation) throw Overloaded{"the server is stopping"};
               return generation->app.append(std::move(message));
           },
-          [this] { return std::make_shared<const Config>(config_in_force()); }, who_serves()),
+          [this] { return std::make_shared<const Config>(config_in_force()); }, who_serves(),
+          [this] {
+              const std::shared_lock lock{mutex};
+              if (generation) generation->deliverer->refresh();
+          }),
       watch(
           store->connect(), [this] { return config_in_force(); }, who_serves()),
       generation(std::make_unique<Generation>(config, *store, out, log, metrics)) {

@@ -13,6 +13,14 @@ constexpr Duration kGoodFor = std::chrono::seconds{30};
 }  // namespace
 
 bool is_served(const Config& config, const Target& target) {
+    // Those in the store are every server's; what stood in a file has an id of version 8.
+    if (target.key.starts_with(subscription_prefix)) {
+        const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
+        const bool is_of_a_file = id && id->bytes[6] >> 4 == 8;
+        return !is_of_a_file || std::ranges::any_of(config.subscriptions, [&](const auto& one) {
+            return key_of(one) == target.key;
+        });
+    }
     return has_target(config, target.box, target.key) ||
            std::ranges::any_of(config.targets, [&](const TargetConfig& one) {
                return took_over(one.target, target);

@@ -191,6 +191,7 @@ TEST(Config, NothingAtAllIsTheDefaults) {
     Config expected;
     expected.boxes = {{.name = "inbox"}, {.name = "outbox"}};
     expected.boxes[1].options.unmatched = Unmatched::done;
+    expected.boxes[1].options.concurrency = 4'096;
 
     EXPECT_EQ(load_config("", "waybill.toml", environment()).config, expected);
 }
@@ -324,8 +325,19 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"[[targets]]\nkey = 'a'\nlog = true\nafter = 'b'", "targets: "},
         {"[[targets]]\nkey = 'a'\nlog = true\n[[targets]]\nkey = 'a'\nlog = true", "targets: "},
         {"[[targets]]\nkey = 'a'\nlog = true\nbox = 'x'", "targets[0].box: \"x\" is not a box"},
-        {"[[subscriptions]]\ntype = '*'",
-         "waybill.toml:1: subscriptions: this version does not know it yet"},
+        {"[[subscriptions]]\ntype = '*'", "waybill.toml:1: subscriptions[0]: url: is missing"},
+        {"[[subscriptions]]\nurl = 'https://a.example'\nsigning = ['none']",
+         "subscriptions[0].signing: \"none\" is not one of \"standard\", \"outbox\""},
+        {"[[subscriptions]]\nurl = 'https://a.example'\nheaders = { Host = 'x' }",
+         "subscriptions[0]: headers: \"Host\""},
+        {"[[subscriptions]]\nurl = 'https://a.example'\nheaders = ['x']",
+         "subscriptions[0].headers: must be headers"},
+        {"[[subscriptions]]\nurl = 'http://10.0.0.1/'",
+         "subscriptions[0].url: \"http://10.0.0.1/\" is private-network"},
+        {"[[subscriptions]]\nurl = 'https://a.example'\nid = 'x'",
+         "subscriptions[0].id: \"x\" is not a UUID"},
+        {"[[subscriptions]]\nurl = 'https://a.example'\nbox = 'x'",
+         "subscriptions[0].box: \"x\" is not a box"},
         {"[egress]\nallow = ['10.0.0.1/8']", "egress.allow: \"10.0.0.1/8\" is not a network"},
         {"[egress]\nports = [0]", "egress.ports: must be a list of ports"},
         {"[egress]\nallow_privat = true", "did you mean \"allow_private\"?"},
@@ -343,7 +355,10 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"[telemetry]\notlp = 'http://x'", "telemetry.otlp: this version does not know it yet"},
         {"[telemetry]\nprometeus = true",
          "telemetry.prometeus: is not a known key; did you mean \"prometheus\"?"},
-        {"[secrets]\ncache_ttl = '5m'", "secrets: this version does not know it yet"},
+        {"[secrets]\ntenant_pattern = 'env:X'", "secrets.tenant_pattern: must contain {tenant}"},
+        {"[secrets]\nkey = 'short'", "secrets.key: is shorter than 16 characters"},
+        {"[egress]\nproxy = 'socks5://x'", "egress.proxy: must be \"http://host:port\""},
+        {"[egress]\nclient_cert = 'a.pem'", "egress.client_cert: needs client_key"},
     };
     for (const Wrong& one : table) {
         EXPECT_THAT(problems_of(one.text), Contains(HasSubstr(one.problem))) << one.text;

@@ -241,7 +241,7 @@ private:
     void evict(Work& work);
     void shed_unsure();
     void trim_lanes();
-    bool deserves_memory(const BoxState& box, std::uint32_t chain) const;
+    bool reads_on(const BoxState& box, std::uint32_t chain) const;
     std::uint64_t fair_share() const;
     void rewind_large_chains();
     void rewind_chain(std::uint32_t box, std::uint32_t chain);
@@ -353,8 +353,7 @@ private:
     std::uint32_t in_flight_ = 0;
     std::uint32_t abandoned_ = 0;
     LocalTime rate_tick_ = local_never;
-    /// The first of those that rest has rested enough.
-    LocalTime rested_at_ = local_never;
+    LocalTime rested_at_ = local_never;  ///< the first of those that rest
     /// Chains that hold memory.
     std::uint64_t chain_users_ = 0;
     /// By chain: whether the scan that is being read serves it.

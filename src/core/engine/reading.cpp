@@ -106,10 +106,9 @@ bool Machine::read_scan(ReadRequest& request) {
     Sequence from = tail;
     for (const auto& [id, partition] : owned_) {
         const BoxState& box = *boxes_[partition->box];
-        const Routes& routes = box.routes;
         Sequence cursor = partition->scanned ? tail : partition->scan_from;
         for (std::uint32_t chain = 0; chain < partition->cursors.size(); ++chain) {
-            if (routes.chain_is_local(chain) && deserves_memory(box, chain)) {
+            if (reads_on(box, chain)) {
                 cursor = std::min(cursor, partition->cursors[chain]);
             }
         }
@@ -242,9 +241,8 @@ void Machine::on_scan(const ReadRequest& request, ReadPage& page) {
     scan_serves_.resize(covered.size());
     for (std::uint32_t chain = 0; chain < covered.size(); ++chain) {
         const Sequence cursor = partition->cursors[chain];
-        scan_serves_[chain] =
-            cursor >= request.after &&
-            (cursor == tail || deserves_memory(*boxes_[partition->box], chain));
+        scan_serves_[chain] = cursor >= request.after &&
+                              (cursor == tail || !rests(boxes_[partition->box]->targets[chain]));
         covered[chain] = scan_serves_[chain] ? cursor : -1;
     }
     const auto pass = [&](Sequence sequence) {

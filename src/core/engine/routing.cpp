@@ -21,9 +21,8 @@ void Machine::route(const BoxState& box, const Entry& entry,
     deliveries.clear();
     const std::vector<RouteTarget>& targets = box.routes.targets();
     const auto add = [&](std::uint32_t index) {
-        Delivery delivery{.target = index,
-                          .chain = targets[index].chain,
-                          .due = entry.message->not_before};
+        Delivery delivery{
+            .target = index, .chain = targets[index].chain, .due = entry.message->not_before};
         const auto known = std::ranges::find_if(entry.progress, [&](const Progress& progress) {
             return is_named(targets[index].target, progress.target);
         });

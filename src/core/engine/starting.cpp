@@ -115,7 +115,8 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
         return false;  // what it does not know of may come first in its lane
     }
     const TargetOptions& options = target.options;
-    if (rests(target) || !has_room(box, target, options) || !take_rate_token(target, options, box.live)) {
+    if (rests(target) || !has_room(box, target, options) ||
+        !take_rate_token(target, options, box.live)) {
         return false;
     }
     const bool shares = options.calls != Calls::batch && somebody_is_hungry();

@@ -220,14 +220,12 @@ void Machine::trim_lanes() {
     }
 }
 
-/// Reading on is for those who can use it: not for a target that rests, nor for one that has its share and
-/// leaves the others little.
-bool Machine::deserves_memory(const BoxState& box, std::uint32_t chain) const {
-    return !rests(box.targets[chain]) &&
-           (memory_used() <= config_.options.window_bytes / 2 ||
-            box.chain_bytes[chain] <= fair_share());
+/// Reading on is for those who can use it.
+bool Machine::reads_on(const BoxState& box, std::uint32_t chain) const {
+    return box.routes.chain_is_local(chain) && !rests(box.targets[chain]);
 }
 
+/// A chain that holds more than this gives back, when memory is short.
 std::uint64_t Machine::fair_share() const {
     return config_.options.window_bytes / (2 * std::max<std::uint64_t>(2, chain_users_));
 }

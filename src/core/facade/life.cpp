@@ -56,6 +56,9 @@ std::shared_ptr<runtime::Shell> Waybill::Parts::make_shell(const std::optional<G
 void Waybill::Parts::start(const std::optional<Guest>& guest) {
     const std::shared_ptr<runtime::Shell> fresh = make_shell(guest);
     try {
+        for (const RegisteredBox& box : boxes) {
+            if (box.family) box.family->prepare();
+        }
         for (const auto& hook : start_hooks) hook();
     } catch (...) {
         run_stop_hooks();

@@ -46,7 +46,10 @@ void read_telemetry(Section section, TelemetryConfig& telemetry) {
 
 BoxOptions defaults_of(const std::string& box) {
     BoxOptions options;
-    if (box == "outbox") options.unmatched = Unmatched::done;
+    if (box != "outbox") return options;
+    options.unmatched = Unmatched::done;
+    // Requests that wait for answers cost little, and those that hang must leave room for the others.
+    options.concurrency = 4'096;
     return options;
 }
 
@@ -89,11 +92,11 @@ void read_all(Section& top, Config& config, Reading& reading) {
     read_boxes(top, config);
     read_sources(top, config);
     check_door(server, config);
-    top.later("subscriptions", "webhooks out");
-    top.later("secrets", "secrets of tenants");
+    read_secrets(top.table("secrets"), config.secrets);
     read_egress(top.table("egress"), config.egress);
     read_telemetry(top.table("telemetry"), config.telemetry);
     read_targets(top, config, reading);
+    read_subscriptions(top, config, reading);
     top.finish();
 }
 

@@ -13,6 +13,7 @@
 #include "waybill/box.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/source.hpp"
+#include "waybill/subscription.hpp"
 #include "waybill/target.hpp"
 
 /// waybill.toml as values. The names of its keys are fixed by docs/reference/configuration.md.
@@ -95,8 +96,26 @@ struct EgressConfig {
     /// Without our own addresses.
     http_out::Egress rules{};
     std::uint64_t response_max = std::uint64_t{64} << 10;
+    /// PEM; empty: whom the system trusts, and nothing of ours.
+    std::string ca{};
+    std::string client_cert{};
+    std::string client_key{};
+    /// "http://host:port"; empty: none.
+    std::string proxy{};
 
     bool operator==(const EgressConfig&) const = default;
+};
+
+/// [secrets]
+struct SecretsConfig {
+    /// "env:WEBHOOK_SECRET_{tenant}"; empty: tenants have none of their own.
+    std::string tenant_pattern{};
+    Duration cache_ttl = std::chrono::minutes{5};
+    /// Where it is found what subscriptions' secrets are sealed with in the store: "env:NAME". Empty: they
+    /// are not.
+    std::string key{};
+
+    bool operator==(const SecretsConfig&) const = default;
 };
 
 /// [telemetry]
@@ -117,9 +136,12 @@ struct Config {
     ServerConfig server{};
     TelemetryConfig telemetry{};
     EgressConfig egress{};
+    SecretsConfig secrets{};
     std::vector<Source> sources{};
     std::vector<BoxConfig> boxes{};
     std::vector<TargetConfig> targets{};
+    /// Those that stand in the file.
+    std::vector<Subscription> subscriptions{};
     /// The variables that secrets were read from ("env:NAME"): nobody's business but ours.
     std::vector<std::string> secret_variables{};
 

@@ -27,6 +27,16 @@ void read_egress(Section section, EgressConfig& egress) {
     section.boolean("https_only", egress.rules.https_only);
     section.ports("ports", egress.rules.ports);
     section.size("response_max", egress.response_max);
+    section.text("ca", egress.ca);
+    section.text("client_cert", egress.client_cert);
+    section.text("client_key", egress.client_key);
+    section.url("proxy", egress.proxy);
+    if (egress.client_cert.empty() != egress.client_key.empty()) {
+        section.problem("client_cert", "needs client_key, and the other way round");
+    }
+    if (!egress.proxy.empty() && !egress.proxy.starts_with("http://")) {
+        section.problem("proxy", "must be \"http://host:port\"");
+    }
     section.finish();
 }
 

@@ -18,6 +18,14 @@ void read_sources(Section& top, Config& config);
 void read_egress(Section section, EgressConfig& egress);
 /// Why a URL may not be called, and what would allow it; empty: it may, or its host is a name.
 std::string problem_of_egress(const EgressConfig& egress, const std::string& url);
+/// [secrets]
+void read_secrets(Section section, SecretsConfig& secrets);
+/// [[subscriptions]]
+void read_subscriptions(Section& top, Config& config, Reading& reading);
+/// All of a subscription but its secrets, in a file or in a request.
+void read_subscription(Section& section, Subscription& subscription);
+/// retry = { … }
+void read_retry(Section section, RetryPolicy& retry);
 /// [[targets]]
 void read_targets(Section& top, Config& config, Reading& reading);
 

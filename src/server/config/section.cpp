@@ -25,13 +25,6 @@ std::string key_text(const std::string& name) {
     return bare ? name : in_quotes(name);
 }
 
-template <class Values, class Text>
-std::string list_text(const Values& values, Text text) {
-    std::string list = "[";
-    for (const auto& value : values) list += (list.size() > 1 ? ", " : "") + text(value);
-    return list + "]";
-}
-
 }  // namespace
 
 std::string Reading::place(std::uint32_t line, const std::string& path) const {
@@ -229,44 +222,6 @@ void Section::rate(const std::string& key, double& value) {
     if (!text.empty()) show(key, in_quotes(text));  // one a minute is no whole number a second
 }
 
-void Section::texts(const std::string& key, std::vector<std::string>& values) {
-    const Node* const node = list(key);
-    if (node == nullptr) return;
-    const bool good = node->kind == Node::Kind::array &&
-                      std::all_of(node->items.begin(), node->items.end(),
-                                  [](const Node& item) { return item.kind == Node::Kind::text; });
-    if (!good) return problem(key, "must be a list of texts, [\"…\", \"…\"]");
-    values.clear();
-    for (const Node& item : node->items) values.push_back(item.text);
-    show(key, list_text(values, [](const std::string& text) { return in_quotes(text); }));
-}
-
-void Section::durations(const std::string& key, std::vector<Duration>& values) {
-    std::vector<std::string> texts_;
-    texts(key, texts_);
-    for (const std::string& one : texts_) {
-        if (const auto parsed = parse_duration(one)) {
-            values.push_back(*parsed);
-        } else {
-            problem(key, in_quotes(one) + " is not a duration such as \"30s\"");
-        }
-    }
-}
-
-void Section::ports(const std::string& key, std::vector<std::uint16_t>& values) {
-    const Node* const node = list(key);
-    if (node == nullptr) return;
-    const auto is_port = [](const Node& item) {
-        return item.kind == Node::Kind::integer && item.integer > 0 && item.integer < 65'536;
-    };
-    if (node->kind != Node::Kind::array || !std::ranges::all_of(node->items, is_port)) {
-        return problem(key, "must be a list of ports, [443, 8443]");
-    }
-    values.clear();
-    for (const Node& item : node->items) values.push_back(static_cast<std::uint16_t>(item.integer));
-    show(key, list_text(values, [](std::uint16_t port) { return std::to_string(port); }));
-}
-
 bool Section::look_up(const std::string& key, const std::string& reference, std::string& value) {
     if (reference.starts_with("env:")) {
         reading_->variables.secrets.push_back(reference.substr(4));
@@ -290,31 +245,12 @@ bool Section::look_up(const std::string& key, const std::string& reference, std:
     return true;
 }
 
-void Section::secret(const std::string& key, std::string& value) {
+void Section::secret(const std::string& key, std::string& value, std::string* written) {
     std::string reference;
     if (!scalar_text(key, "a secret such as \"env:NAME\"", reference)) return;
     look_up(key, reference, value);
     show(key, in_quotes(masked(reference)));
-}
-
-bool Section::secrets(const std::string& key, std::vector<std::string>& values) {
-    const Node* const node = list(key);
-    if (node == nullptr) return true;
-    const bool good = node->kind == Node::Kind::array &&
-                      std::all_of(node->items.begin(), node->items.end(),
-                                  [](const Node& item) { return item.kind == Node::Kind::text; });
-    if (!good) {
-        problem(key, "must be a list of secrets, [\"env:NAME\"]");
-        return false;
-    }
-    bool known = true;
-    for (const Node& item : node->items) {
-        std::string& value = values.emplace_back();
-        known = look_up(key, item.text, value) && known;
-    }
-    show(key,
-         list_text(node->items, [](const Node& item) { return in_quotes(masked(item.text)); }));
-    return known;
+    if (written != nullptr) *written = std::move(reference);
 }
 
 bool Section::word_of(const std::string& key, std::string& word,

@@ -12,6 +12,7 @@
 #include "server/config/node.hpp"
 #include "server/config/overrides.hpp"
 #include "server/config/secret.hpp"
+#include "waybill/http.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/time.hpp"
 
@@ -65,9 +66,11 @@ public:
     void rate(const std::string& key, double& value);
     void texts(const std::string& key, std::vector<std::string>& values);
     void durations(const std::string& key, std::vector<Duration>& values);
+    /// { "Name" = "value" }; values are not shown: tokens go there.
+    void headers(const std::string& key, HttpHeaders& values);
     void ports(const std::string& key, std::vector<std::uint16_t>& values);
-    /// Looks it up.
-    void secret(const std::string& key, std::string& value);
+    /// Looks it up. `reference`: what was written, for who looks it up later.
+    void secret(const std::string& key, std::string& value, std::string* reference = nullptr);
     /// False: not all of them are known.
     bool secrets(const std::string& key, std::vector<std::string>& values);
     /// One of these words.

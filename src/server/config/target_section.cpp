@@ -6,18 +6,6 @@
 namespace waybill::server {
 namespace {
 
-void read_retry(Section section, RetryPolicy& retry) {
-    section.number("max_attempts", retry.max_attempts, 1, 1'000);
-    section.duration("base", retry.backoff.base);
-    section.real("multiplier", retry.backoff.multiplier, 1, 100);
-    section.duration("cap", retry.backoff.cap);
-    double jitter = retry.backoff.jitter.share;
-    section.real("jitter", jitter, 0, 1);
-    retry.backoff.jitter = Jitter::symmetric(jitter);
-    section.durations("schedule", retry.backoff.schedule);
-    section.finish();
-}
-
 /// A warning, not a problem: it may be there by the time it is needed.
 void warn_if(Section& section, const std::string& key, const std::string& advice) {
     if (!advice.empty()) section.warn(key, advice);
@@ -76,6 +64,18 @@ void read_target(Section& section, TargetConfig& config, const std::vector<Sourc
 }
 
 }  // namespace
+
+void read_retry(Section section, RetryPolicy& retry) {
+    section.number("max_attempts", retry.max_attempts, 1, 1'000);
+    section.duration("base", retry.backoff.base);
+    section.real("multiplier", retry.backoff.multiplier, 1, 100);
+    section.duration("cap", retry.backoff.cap);
+    double jitter = retry.backoff.jitter.share;
+    section.real("jitter", jitter, 0, 1);
+    retry.backoff.jitter = Jitter::symmetric(jitter);
+    section.durations("schedule", retry.backoff.schedule);
+    section.finish();
+}
 
 void read_targets(Section& top, Config& config, Reading& reading) {
     for (Section& section : top.tables("targets")) {

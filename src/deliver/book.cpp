@@ -1,0 +1,166 @@
+#include <charconv>
+#include <utility>
+
+#include "core/runtime/system_random.hpp"
+#include "deliver/note.hpp"
+#include "deliver/sealing.hpp"
+#include "waybill/deliver.hpp"
+#include "waybill/json/value.hpp"
+#include "waybill/system.hpp"
+
+namespace waybill {
+namespace {
+
+constexpr const char* kPrefix = "subscription/";
+/// Not below kPrefix: these are no subscriptions.
+constexpr const char* kFailing = "subscription-failing/";
+constexpr const char* kVersion = "subscriptions-version";
+constexpr std::size_t kKeyMin = 16;
+
+std::string name_of(const Uuid& id) {
+    return kPrefix + to_string(id);
+}
+
+Uuid fresh_id() {
+    return uuid7(system_clock().wall(), thread_random());
+}
+
+}  // namespace
+
+SubscriptionBook::SubscriptionBook(Notebook& notebook, StoreHandle store, const std::string& key)
+    : notebook_(notebook), store_(std::move(store)) {
+    if (!key.empty() && key.size() < kKeyMin) {
+        throw ConfigError{
+            {"secrets.key: is shorter than 16 characters; make one with: openssl rand -hex 32"}};
+    }
+    if (!key.empty()) key_ = deliver::sealing_key(key);
+}
+
+std::vector<Subscription> SubscriptionBook::list() {
+    std::vector<Subscription> all;
+    for (const Note& note : notebook_.notes(kPrefix)) {
+        const auto id = parse_uuid(note.name.substr(std::string_view{kPrefix}.size()));
+        if (id) all.push_back(read(note.text, *id));
+    }
+    return all;
+}
+
+std::optional<Subscription> SubscriptionBook::find(const Uuid& id) {
+    const auto note = notebook_.note(name_of(id));
+    if (!note) return std::nullopt;
+    return read(*note, id);
+}
+
+Subscription SubscriptionBook::add(Subscription subscription) {
+    if (subscription.id.is_nil()) subscription.id = fresh_id();
+    subscription.created_at = subscription.changed_at = system_clock().wall();
+    if (Problems problems = check(subscription); !problems.empty()) {
+        throw ConfigError{std::move(problems)};
+    }
+    const auto hold = alone();
+    if (find(subscription.id)) {
+        throw ConfigError{{"id: a subscription with this id is there already; update it"}};
+    }
+    write(subscription);
+    return subscription;
+}
+
+std::optional<Subscription> SubscriptionBook::change(
+    const Uuid& id, const std::function<void(Subscription&)>& change) {
+    const auto hold = alone();
+    auto subscription = find(id);
+    if (!subscription) return std::nullopt;
+    const std::string box = subscription->box;
+    change(*subscription);
+    subscription->id = id;
+    subscription->changed_at = system_clock().wall();
+    Problems problems = check(*subscription);
+    if (subscription->box != box) {
+        problems.emplace_back("box: a subscription stays in its box; add another one");
+    }
+    if (!problems.empty()) throw ConfigError{std::move(problems)};
+    write(*subscription);
+    return subscription;
+}
+
+bool SubscriptionBook::remove(const Uuid& id) {
+    const auto hold = alone();
+    const auto subscription = find(id);
+    if (!subscription) return false;
+    notebook_.drop_note(name_of(id));
+    note_failing(id, std::nullopt);
+    notebook_.keep_note(kVersion, to_string(fresh_id()));
+    store_.catalogue()->forget_target(subscription->box, key_of(*subscription));
+    return true;
+}
+
+std::optional<StoreTime> SubscriptionBook::failing_since(const Uuid& id) {
+    const auto note = notebook_.note(kFailing + to_string(id));
+    if (!note) return std::nullopt;
+    std::int64_t since = 0;
+    const auto [end, error] = std::from_chars(note->data(), note->data() + note->size(), since);
+    if (error != std::errc{}) return std::nullopt;
+    return StoreTime{Duration{since}};
+}
+
+void SubscriptionBook::note_failing(const Uuid& id, std::optional<StoreTime> since) {
+    const std::string name = kFailing + to_string(id);
+    if (since) {
+        notebook_.keep_note(name, std::to_string(since->time_since_epoch().count()));
+    } else {
+        notebook_.drop_note(name);
+    }
+}
+
+std::string SubscriptionBook::version() {
+    return notebook_.note(kVersion).value_or("");
+}
+
+/// First what it is, then that it changed, then that it is wanted: an instance that sees the target can find
+/// the rest.
+void SubscriptionBook::write(const Subscription& subscription) {
+    Subscription kept = subscription;
+    for (SubscriptionSecret& secret : kept.secrets) {
+        if (!key_.empty() && !deliver::is_sealed(secret.value)) {
+            secret.value = deliver::seal(key_, secret.value, to_string(kept.id));
+        }
+    }
+    notebook_.keep_note(name_of(kept.id), deliver::to_note(kept));
+    notebook_.keep_note(kVersion, to_string(fresh_id()));
+    const Target target = target_of(subscription);
+    const BoxDeclaration box = {};
+    store_.store().declare({&box, 0}, {&target, 1});
+}
+
+Subscription SubscriptionBook::read(const std::string& text, const Uuid& id) const {
+    Subscription subscription;
+    try {
+        subscription = deliver::from_note(text);
+    } catch (const json::ReadError& error) {
+        subscription.problem = std::string{"its note cannot be read: "} + error.what();
+    }
+    subscription.id = id;
+    for (SubscriptionSecret& secret : subscription.secrets) {
+        if (!deliver::is_sealed(secret.value)) continue;
+        const auto open =
+            key_.empty() ? std::nullopt : deliver::unseal(key_, secret.value, to_string(id));
+        if (open) {
+            secret.value = *open;
+        } else {
+            subscription.problem =
+                "its secrets are sealed with another key; set secrets.key to the one they were "
+                "written with, or rotate its secret";
+        }
+    }
+    return subscription;
+}
+
+std::unique_ptr<Notebook::Hold> SubscriptionBook::alone() {
+    auto hold = notebook_.hold("subscriptions");
+    if (hold == nullptr) {
+        throw StoreError{Reaction::retry, "another process changes subscriptions; try again"};
+    }
+    return hold;
+}
+
+}  // namespace waybill

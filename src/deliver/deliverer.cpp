@@ -1,0 +1,360 @@
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "deliver/endpoints.hpp"
+#include "deliver/keyring.hpp"
+#include "deliver/request.hpp"
+#include "deliver/worker.hpp"
+#include "transport/http_out/http_out.hpp"
+#include "waybill/deliver.hpp"
+#include "waybill/json/value.hpp"
+#include "waybill/system.hpp"
+
+namespace waybill {
+namespace {
+
+using deliver::Judgement;
+using deliver::SubscriptionPtr;
+
+/// A reader's own, until it says something else.
+struct Known {
+    std::shared_ptr<SubscriptionReader> reader{};
+    std::vector<Subscription> said{};
+    std::string last_error{};
+};
+
+}  // namespace
+
+struct Deliverer::Parts {
+    Parts(StoreHandle the_store, std::shared_ptr<SubscriptionBook> the_book,
+          DeliverOptions the_options)
+        : store(std::move(the_store)),
+          book(std::move(the_book)),
+          options(std::move(the_options)),
+          clock(options.clock != nullptr ? *options.clock : system_clock()),
+          keyring(options.secret_ttl) {
+        if (!options.egress) options.egress = make_egress({});
+    }
+
+    void look();
+    void recall(const std::vector<Target>& targets);
+    void wake();
+    void start(Job job);
+    void find_secret_then_send(const std::shared_ptr<Job>& job,
+                               const SubscriptionPtr& subscription);
+    void send(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
+              const std::vector<std::string>& secrets);
+    void answered(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
+                  const http_out::Result& result);
+    void tell(const SubscriptionNews& news);
+    void act_on(const SubscriptionNews& news);
+    void post(std::function<void()> task);
+    void end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail = {});
+
+    StoreHandle store;
+    std::shared_ptr<SubscriptionBook> book;
+    DeliverOptions options;
+    Clock& clock;
+    deliver::Endpoints endpoints{};
+    deliver::Keyring keyring;
+
+    std::mutex look_mutex{};  ///< held while readers are asked; guards the two below
+    std::vector<Known> readers{};
+    deliver::Endpoints::Change undeclared{};
+
+    std::mutex mutex{};  ///< guards the four below
+    std::function<void()> changed{};
+    /// Requests by delivery; 0: its secret is looked up.
+    std::unordered_map<std::uint64_t, std::uint64_t> under_way{};
+    bool closing = false;
+    std::unique_ptr<deliver::Worker> worker{};
+
+    std::unique_ptr<http_out::HttpOut> out = std::make_unique<http_out::HttpOut>();
+};
+
+/// Under look_mutex.
+void Deliverer::Parts::look() {
+    bool is_new = false;
+    for (Known& known : readers) {
+        try {
+            auto said = known.reader->read();
+            known.last_error.clear();
+            if (!said) continue;
+            known.said = std::move(*said);
+            is_new = true;
+        } catch (const std::exception& error) {
+            if (known.last_error != error.what()) {
+                known.last_error = error.what();
+                tell({.kind = SubscriptionNews::Kind::unreadable, .text = known.last_error});
+            }
+        }
+    }
+    if (is_new) {
+        std::vector<Subscription> all;
+        for (const Known& known : readers) {
+            for (const Subscription& one : known.said) {
+                all.push_back(one);
+                if (!one.problem.empty()) {
+                    tell({.kind = SubscriptionNews::Kind::unreadable,
+                          .subscription = one.id,
+                          .text = one.problem});
+                }
+            }
+        }
+        auto change = endpoints.put(std::move(all));
+        recall(change.wanted);
+        std::ranges::move(change.wanted, std::back_inserter(undeclared.wanted));
+        std::ranges::move(change.unwanted, std::back_inserter(undeclared.unwanted));
+        wake();
+    }
+    // What could not be told to the store is told again.
+    if (!undeclared.wanted.empty()) store.store().declare({}, undeclared.wanted);
+    undeclared.wanted.clear();
+    for (const Target& target : undeclared.unwanted) {
+        store.catalogue()->forget_target(target.box, target.key);
+    }
+    undeclared.unwanted.clear();
+}
+
+/// Since when they fail, as somebody wrote it down before.
+void Deliverer::Parts::recall(const std::vector<Target>& targets) {
+    for (const Target& target : targets) {
+        const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
+        if (const auto since = id && book ? book->failing_since(*id) : std::nullopt) {
+            endpoints.recall(target.key, *since);
+        }
+    }
+}
+
+void Deliverer::Parts::wake() {
+    std::function<void()> tell_engine;
+    {
+        const std::lock_guard lock{mutex};
+        tell_engine = changed;
+    }
+    if (tell_engine) tell_engine();
+}
+
+void Deliverer::Parts::start(Job job) {
+    const std::string key = job.delivery.target;
+    const auto begin = endpoints.begin(key, clock.now());
+    const auto shared = std::make_shared<Job>(std::move(job));
+    if (!begin.subscription) return shared->completion({});
+    const DeliveryItem& item = shared->delivery.items.front();
+    if (deliver::published_at(*item.message) < begin.subscription->skip_before) {
+        endpoints.released(key);
+        return end(shared, Dead{"skipped by an operator"});
+    }
+    if (begin.wait) return end(shared, Defer{.delay = *begin.wait, .whole_target = true});
+    {
+        const std::lock_guard lock{mutex};
+        under_way[shared->delivery.number] = 0;
+    }
+    if (!options.tenant_secret || item.message->tenant.empty()) {
+        return send(shared, begin.subscription,
+                    deliver::secrets_at(*begin.subscription, clock.wall()));
+    }
+    if (const auto known = keyring.find(item.message->tenant, clock.now())) {
+        return send(shared, begin.subscription, {*known});
+    }
+    post([this, shared, subscription = begin.subscription] {
+        find_secret_then_send(shared, subscription);
+    });
+}
+
+/// A program or a file may say it: not on the engine's thread.
+void Deliverer::Parts::find_secret_then_send(const std::shared_ptr<Job>& job,
+                                             const SubscriptionPtr& subscription) {
+    const std::string& tenant = job->delivery.items.front().message->tenant;
+    std::optional<std::string> secret = keyring.find(tenant, clock.now());
+    try {
+        if (!secret) {
+            secret = options.tenant_secret(tenant);
+            if (secret) keyring.put(tenant, *secret, clock.now());
+        }
+    } catch (const std::exception& error) {
+        endpoints.released(job->delivery.target);
+        return end(
+            job, Fail{.reason = std::string{"the tenant's secret cannot be had: "} + error.what()});
+    }
+    send(job, subscription,
+         secret ? std::vector<std::string>{*secret}
+                : deliver::secrets_at(*subscription, clock.wall()));
+}
+
+void Deliverer::Parts::send(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
+                            const std::vector<std::string>& secrets) {
+    const DeliveryItem& item = job->delivery.items.front();
+    auto request = deliver::request_of(*subscription, item.message, deliver::attempt_of(item),
+                                       secrets, options, clock.wall(), subscription->timeout);
+    if (!request) {
+        endpoints.released(job->delivery.target);
+        return end(job,
+                   Fail{.reason = "its secrets cannot sign: " +
+                                  webhook::problem_of_secrets(secrets, subscription->signing)});
+    }
+    const std::uint64_t number = job->delivery.number;
+    const std::lock_guard lock{mutex};
+    const auto found = under_way.find(number);
+    if (closing || found == under_way.end()) {
+        if (found != under_way.end()) under_way.erase(found);
+        endpoints.released(job->delivery.target);
+        return job->completion({});
+    }
+    found->second =
+        out->start(std::move(*request), [this, job, subscription](const http_out::Result& result) {
+            answered(job, subscription, result);
+        });
+}
+
+void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
+                                const SubscriptionPtr& subscription,
+                                const http_out::Result& result) {
+    const std::string& key = job->delivery.target;
+    const DeliveryItem& item = job->delivery.items.front();
+    if (options.on_delivery) {
+        options.on_delivery(
+            {.subscription = subscription->id,
+             .message = item.message->id,
+             .status = result.status,
+             .failure = result.failure == http_out::Failure::none ? "" : name_of(result.failure),
+             .verdict = result.verdict == http_out::Verdict::allowed ? "" : name_of(result.verdict),
+             .took = result.timings.total});
+    }
+    if (result.failure == http_out::Failure::cancelled) {
+        endpoints.released(key);
+        const std::lock_guard lock{mutex};
+        under_way.erase(job->delivery.number);
+        return job->completion({});
+    }
+    Judgement judgement = deliver::judge(*subscription, result, clock.wall());
+    json::Object report = deliver::report_of(result);
+    report.emplace_back("delivery_id",
+                        to_string(webhook::delivery_id(*item.message, subscription->id,
+                                                       deliver::attempt_of(item))));
+    const auto news = endpoints.ended(key, judgement, clock.now(), clock.wall());
+    end(job, std::move(judgement.outcome), json::to_text(report));
+    if (news) tell(*news);
+}
+
+void Deliverer::Parts::end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail) {
+    {
+        const std::lock_guard lock{mutex};
+        under_way.erase(job->delivery.number);
+    }
+    job->completion({DeliveryResult{.outcome = std::move(outcome), .detail = std::move(detail)}});
+}
+
+void Deliverer::Parts::tell(const SubscriptionNews& news) {
+    if (options.on_news) options.on_news(news);
+    if (news.kind == SubscriptionNews::Kind::unreadable) return;
+    if (news.kind == SubscriptionNews::Kind::disabled) wake();
+    if (book) post([this, news] { act_on(news); });
+}
+
+/// On the worker: what others must know is written down.
+void Deliverer::Parts::act_on(const SubscriptionNews& news) {
+    using Kind = SubscriptionNews::Kind;
+    try {
+        if (news.kind == Kind::disabled) {
+            book->change(news.subscription, [&](Subscription& subscription) {
+                if (subscription.state != Subscription::State::active) return;
+                subscription.state = Subscription::State::disabled;
+                subscription.reason = news.text;
+            });
+        } else if (!book->find(news.subscription)) {
+            return;
+        } else if (news.kind == Kind::recovered) {
+            book->note_failing(news.subscription, std::nullopt);
+        } else if (!book->failing_since(news.subscription)) {
+            book->note_failing(news.subscription, clock.wall());
+        }
+    } catch (const std::exception& error) {
+        // It is in force here, and comes to the same elsewhere.
+        if (options.on_news) {
+            options.on_news({.kind = Kind::unreadable,
+                             .subscription = news.subscription,
+                             .text = std::string{"cannot be written down: "} + error.what()});
+        }
+    }
+}
+
+void Deliverer::Parts::post(std::function<void()> task) {
+    const std::lock_guard lock{mutex};
+    if (!closing && worker) worker->post(std::move(task));
+}
+
+Deliverer::Deliverer(StoreHandle store, std::vector<std::shared_ptr<SubscriptionReader>> readers,
+                     std::shared_ptr<SubscriptionBook> book, DeliverOptions options)
+    : parts_(std::make_unique<Parts>(std::move(store), std::move(book), std::move(options))) {
+    for (auto& reader : readers) parts_->readers.push_back({.reader = std::move(reader)});
+    const auto regularly = [parts = parts_.get()] {
+        const std::lock_guard lock{parts->look_mutex};
+        try {
+            parts->look();
+        } catch (const StoreError& error) {
+            parts->tell({.kind = SubscriptionNews::Kind::unreadable, .text = error.what()});
+        }
+    };
+    const std::lock_guard lock{parts_->mutex};
+    parts_->worker = std::make_unique<deliver::Worker>(regularly, parts_->options.refresh);
+}
+
+Deliverer::~Deliverer() {
+    std::unique_ptr<deliver::Worker> worker;
+    {
+        const std::lock_guard lock{parts_->mutex};
+        parts_->closing = true;
+        parts_->changed = {};
+        worker = std::move(parts_->worker);
+    }
+    worker.reset();
+    parts_->out.reset();
+}
+
+void Deliverer::start(std::vector<Job> jobs) {
+    for (Job& job : jobs) parts_->start(std::move(job));
+}
+
+void Deliverer::cancel(std::span<const std::uint64_t> numbers) {
+    const std::lock_guard lock{parts_->mutex};
+    for (const std::uint64_t number : numbers) {
+        const auto found = parts_->under_way.find(number);
+        if (found == parts_->under_way.end()) continue;
+        if (found->second == 0) {
+            parts_->under_way.erase(found);
+        } else {
+            parts_->out->cancel(found->second);
+        }
+    }
+}
+
+std::uint64_t Deliverer::version() const {
+    return parts_->endpoints.version();
+}
+
+TargetOptions Deliverer::options_of(const std::string& key) {
+    return parts_->endpoints.options_of(key);
+}
+
+void Deliverer::on_change(std::function<void()> changed) {
+    const std::lock_guard lock{parts_->mutex};
+    parts_->changed = std::move(changed);
+}
+
+void Deliverer::prepare() {
+    refresh();
+}
+
+void Deliverer::refresh() {
+    const std::lock_guard lock{parts_->look_mutex};
+    parts_->look();
+}
+
+std::vector<Subscription> Deliverer::subscriptions() const {
+    return parts_->endpoints.all();
+}
+
+}  // namespace waybill

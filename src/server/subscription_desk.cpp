@@ -1,0 +1,280 @@
+#include "server/subscription_desk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/runtime/system_random.hpp"
+#include "deliver/judge.hpp"
+#include "deliver/request.hpp"
+#include "server/answer.hpp"
+#include "server/config/units.hpp"
+#include "server/egress.hpp"
+#include "server/subscription_json.hpp"
+#include "transport/http_out/http_out.hpp"
+#include "waybill/system.hpp"
+
+namespace waybill::server {
+namespace {
+
+using json::Object;
+using json::Value;
+using State = Subscription::State;
+
+constexpr Duration kGrace = std::chrono::hours{24};
+constexpr Duration kGraceMost = std::chrono::hours{30 * 24};
+constexpr Duration kTestMost = std::chrono::seconds{10};
+
+std::string text_or(const Value& body, const char* name, const std::string& otherwise) {
+    const Value* const found = body.find(name);
+    return found == nullptr ? otherwise : found->as_string();
+}
+
+bool flag(const Value& body, const char* name) {
+    const Value* const found = body.find(name);
+    return found != nullptr && found->as_bool();
+}
+
+/// A new secret: the caller's own, or one that is made here.
+std::string secret_for(const Value& body) {
+    if (const Value* const given = body.find("secret")) return given->as_string();
+    if (flag(body, "ed25519")) return webhook::make_key_pair().private_key;
+    return webhook::make_secret();
+}
+
+HttpResponse not_there(const std::string& id) {
+    return error_response(404, "not-found", "there is no subscription " + id);
+}
+
+/// A secret is in an answer only where it was made, and only once.
+HttpResponse with_secret(unsigned status, const Subscription& subscription, const Value& body) {
+    Object object = to_json(subscription);
+    const std::string& secret = subscription.secrets.front().value;
+    if (const auto public_key = webhook::public_key_of(secret)) {
+        object.emplace_back("public_key", *public_key);
+    }
+    if (body.find("secret") == nullptr) object.emplace_back("secret", secret);
+    return json_response(status, object);
+}
+
+Message example_of(const Subscription& subscription, const Value& body) {
+    std::string type = text_or(body, "type", subscription.type);
+    std::ranges::replace(type, '*', 'x');
+    Message message{.box = subscription.box,
+                    .type = type,
+                    .body = text_or(body, "body", R"({"example":true})"),
+                    .content_type = "application/json"};
+    message.id = uuid7(system_clock().wall(), thread_random());
+    return message;
+}
+
+Value parsed(const HttpRequest& request) {
+    return request.body.empty() ? Value{Object{}} : json::parse(request.body);
+}
+
+}  // namespace
+
+std::string sealing_key_of(const Config& config) {
+    if (config.secrets.key.empty()) return {};
+    FoundSecret found = find_secret(config.secrets.key, process_environment());
+    if (!found.problem.empty()) {
+        throw ConfigError{{"secrets.key: " + masked(config.secrets.key) + " " + found.problem}};
+    }
+    return found.value;
+}
+
+DeliverOptions deliver_options_of(const Config& config) {
+    DeliverOptions options;
+    options.egress = std::make_shared<const http_out::Egress>(egress_of(config));
+    options.response_bytes_max = config.egress.response_max;
+    options.ca_file = config.egress.ca;
+    options.certificate_file = config.egress.client_cert;
+    options.key_file = config.egress.client_key;
+    options.proxy = config.egress.proxy;
+    options.secret_ttl = config.secrets.cache_ttl;
+    if (config.secrets.tenant_pattern.empty()) return options;
+    options.tenant_secret = [pattern = config.secrets.tenant_pattern](
+                                const std::string& tenant) -> std::optional<std::string> {
+        // A tenant is somebody else's text, and this names a variable, a file or a program.
+        const bool is_plain = std::ranges::all_of(tenant, [](unsigned char letter) {
+            return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.';
+        });
+        if (!is_plain || tenant.starts_with('.')) return std::nullopt;
+        std::string reference = pattern;
+        for (std::size_t at = reference.find("{tenant}"); at != std::string::npos;
+             at = reference.find("{tenant}", at + tenant.size())) {
+            reference.replace(at, 8, tenant);
+        }
+        FoundSecret found = find_secret(reference, process_environment());
+        if (!found.problem.empty()) return std::nullopt;
+        return found.value;
+    };
+    return options;
+}
+
+SubscriptionBook SubscriptionDesk::book() const {
+    const auto config = config_();
+    return {notebook_, store_, config ? sealing_key_of(*config) : std::string{}};
+}
+
+std::optional<Subscription> SubscriptionDesk::find(const Uuid& id) const {
+    if (auto found = book().find(id)) return found;
+    const auto config = config_();
+    if (!config) return std::nullopt;
+    const auto fixed = std::ranges::find(config->subscriptions, id, &Subscription::id);
+    if (fixed == config->subscriptions.end()) return std::nullopt;
+    return *fixed;
+}
+
+HttpResponse SubscriptionDesk::question(const std::string& below) {
+    if (!below.empty()) {
+        const auto id = parse_uuid(below.substr(1));
+        const auto found = id ? find(*id) : std::nullopt;
+        return found ? json_response(200, to_json(*found)) : not_there(below.substr(1));
+    }
+    json::Array items;
+    if (const auto config = config_()) {
+        for (const Subscription& one : config->subscriptions) items.emplace_back(to_json(one));
+    }
+    for (const Subscription& one : book().list()) items.emplace_back(to_json(one));
+    return json_response(200, Object{{"items", std::move(items)}});
+}
+
+bool SubscriptionDesk::tells_a_secret(const std::string& below) {
+    return below.empty() || below.ends_with("/rotate-secret");
+}
+
+std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
+                                                    const std::string& below) {
+    const Value body = parsed(request);
+    if (below.empty()) return add(body);
+    const std::size_t slash = below.find('/', 1);
+    const std::string name = below.substr(1, slash == std::string::npos ? slash : slash - 1);
+    const std::string verb = slash == std::string::npos ? "" : below.substr(slash + 1);
+    const auto id = parse_uuid(name);
+    if (!id) return not_there(name);
+    if (verb == "test") return test(*id, body);
+
+    const auto config = config_();
+    if (config && std::ranges::find(config->subscriptions, *id, &Subscription::id) !=
+                      config->subscriptions.end()) {
+        return error_response(409, "static",
+                              "this subscription stands in the configuration; change it there "
+                              "and reload");
+    }
+    const std::string reason = text_or(body, "reason", "by an operator");
+    const auto into = [&](State state) {
+        return change(*id, [&](Subscription& subscription) {
+            subscription.state = state;
+            subscription.reason = state == State::active ? "" : reason;
+            if (state == State::active && flag(body, "skip")) {
+                subscription.skip_before = system_clock().wall();
+            }
+        });
+    };
+    if (verb.empty()) {
+        return change(*id, [&](Subscription& subscription) { read_into(subscription, body, {}); });
+    }
+    if (verb == "pause") return into(State::paused);
+    if (verb == "disable") return into(State::disabled);
+    if (verb == "resume" || verb == "enable") return into(State::active);
+    if (verb == "skip") {
+        return change(*id, [](Subscription& subscription) {
+            subscription.skip_before = system_clock().wall();
+        });
+    }
+    if (verb == "rotate-secret") return rotate(*id, body);
+    if (verb == "remove") return remove(*id);
+    return std::nullopt;
+}
+
+HttpResponse SubscriptionDesk::add(const Value& body) {
+    Subscription subscription;
+    read_into(subscription, body, {"id", "secret", "ed25519", "paused"});
+    if (const std::string text = text_or(body, "id", ""); !text.empty()) {
+        const auto id = parse_uuid(text);
+        if (!id) throw json::ReadError{"is not a UUID", "id"};
+        subscription.id = *id;
+    }
+    subscription.secrets = {{.value = secret_for(body)}};
+    if (subscription.secrets.front().value.empty()) subscription.secrets.clear();
+    if (flag(body, "paused")) {
+        subscription.state = State::paused;
+        subscription.reason = "by an operator";
+    }
+    if (const auto config = config_()) {
+        const auto verdict = http_out::judge_url(egress_of(*config), subscription.url);
+        if (verdict != http_out::Verdict::allowed && verdict != http_out::Verdict::bad_url) {
+            throw ConfigError{{"url: is " + std::string{http_out::name_of(verdict)} +
+                               ", which [egress] does not allow"}};
+        }
+    }
+    subscription = book().add(std::move(subscription));
+    tell_change();
+    if (subscription.secrets.empty()) return json_response(201, to_json(subscription));
+    return with_secret(201, subscription, body);
+}
+
+HttpResponse SubscriptionDesk::change(const Uuid& id, const Change& change) {
+    const auto changed = book().change(id, change);
+    tell_change();
+    return changed ? json_response(200, to_json(*changed)) : not_there(to_string(id));
+}
+
+/// The new one signs from now on; those before it sign too, until their grace is over.
+HttpResponse SubscriptionDesk::rotate(const Uuid& id, const Value& body) {
+    const auto grace = parse_duration(text_or(body, "grace", duration_text(kGrace)));
+    if (!grace || *grace > kGraceMost) {
+        throw json::ReadError{"must be a duration of at most 30 days, \"24h\"", "grace"};
+    }
+    const std::string fresh = secret_for(body);
+    const auto changed = book().change(id, [&](Subscription& subscription) {
+        const StoreTime now = system_clock().wall();
+        std::erase_if(subscription.secrets,
+                      [&](const SubscriptionSecret& secret) { return secret.until <= now; });
+        for (SubscriptionSecret& secret : subscription.secrets) {
+            secret.until = std::min(secret.until, later(now, *grace));
+        }
+        subscription.secrets.insert(subscription.secrets.begin(), {.value = fresh});
+        subscription.problem.clear();
+    });
+    tell_change();
+    return changed ? with_secret(200, *changed, body) : not_there(to_string(id));
+}
+
+HttpResponse SubscriptionDesk::remove(const Uuid& id) {
+    if (!book().remove(id)) return not_there(to_string(id));
+    tell_change();
+    return json_response(200, Object{{"id", to_string(id)}, {"removed", true}});
+}
+
+/// An example, or a message that is stored, to its URL or to another: now, once, and nothing is written down.
+HttpResponse SubscriptionDesk::test(const Uuid& id, const Value& body) {
+    const auto subscription = find(id);
+    if (!subscription) return not_there(to_string(id));
+    Message message = example_of(*subscription, body);
+    if (const std::string text = text_or(body, "message", ""); !text.empty()) {
+        const auto wanted = parse_uuid(text);
+        const auto stored = wanted ? store_.catalogue()->get(*wanted) : std::nullopt;
+        if (!stored) return error_response(404, "not-found", "there is no message " + text);
+        message = *stored->summary.message;
+    }
+    const auto config = config_();
+    const DeliverOptions options = deliver_options_of(config ? *config : Config{});
+    const StoreTime now = system_clock().wall();
+    const auto secrets = deliver::secrets_at(*subscription, now);
+    auto request =
+        deliver::request_of(*subscription, std::make_shared<Message>(message), 1, secrets, options,
+                            now, std::min(subscription->timeout, kTestMost));
+    if (!request) {
+        return error_response(409, "cannot-sign",
+                              webhook::problem_of_secrets(secrets, subscription->signing));
+    }
+    request->url = text_or(body, "url", subscription->url);
+    const http_out::Result result = http_out::perform(*request);
+    Object report = deliver::report_of(result);
+    report.emplace_back("message", to_string(message.id));
+    report.emplace_back("delivered", result.status >= 200 && result.status < 300);
+    return json_response(200, report);
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/config/config.hpp"
+#include "waybill/deliver.hpp"
+#include "waybill/http.hpp"
+#include "waybill/json/value.hpp"
+
+namespace waybill::server {
+
+/// What opens the secrets in the store; empty: they are not sealed. Throws ConfigError when it cannot be had.
+std::string sealing_key_of(const Config& config);
+
+/// How a deliverer of this configuration makes its requests.
+DeliverOptions deliver_options_of(const Config& config);
+
+/// What operators ask and order of subscriptions, below /v1/subscriptions.
+///
+/// Thread safety: any thread; calls block on the store.
+/// Lifetime:      what it was given outlives it.
+/// Errors:        ConfigError, json::ReadError and StoreError, which Admin answers.
+class SubscriptionDesk {
+public:
+    using ConfigInForce = std::function<std::shared_ptr<const Config>()>;
+
+    /// `changed`: called after every change, so that it counts at once where it was made.
+    SubscriptionDesk(StoreHandle store, Notebook& notebook, ConfigInForce config,
+                     std::function<void()> changed)
+        : store_(std::move(store)),
+          notebook_(notebook),
+          config_(std::move(config)),
+          changed_(std::move(changed)) {}
+
+    /// `below`: the path behind /v1/subscriptions, empty or with its slash.
+    HttpResponse question(const std::string& below);
+    /// Nothing: there is no such order.
+    std::optional<HttpResponse> order(const HttpRequest& request, const std::string& below);
+    /// Its answer has a secret in it, which is shown once and kept in no record.
+    static bool tells_a_secret(const std::string& below);
+
+private:
+    using Change = std::function<void(Subscription&)>;
+
+    void tell_change() const {
+        if (changed_) changed_();
+    }
+
+    SubscriptionBook book() const;
+    std::optional<Subscription> find(const Uuid& id) const;
+    HttpResponse add(const json::Value& body);
+    HttpResponse change(const Uuid& id, const Change& change);
+    HttpResponse rotate(const Uuid& id, const json::Value& body);
+    HttpResponse remove(const Uuid& id);
+    HttpResponse test(const Uuid& id, const json::Value& body);
+
+    StoreHandle store_;
+    Notebook& notebook_;
+    ConfigInForce config_;
+    std::function<void()> changed_;
+};
+
+}  // namespace waybill::server

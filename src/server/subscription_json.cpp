@@ -1,0 +1,141 @@
+#include "server/subscription_json.hpp"
+
+#include <algorithm>
+
+#include "server/config/parts.hpp"
+#include "server/config/units.hpp"
+#include "server/log.hpp"
+
+namespace waybill::server {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+std::string rate_text(double rate) {
+    if (rate == 0.0) return {};
+    std::string text = std::to_string(rate);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return text + "/s";
+}
+
+Object retry_json(const RetryPolicy& retry) {
+    Object object{{"max_attempts", retry.max_attempts}};
+    if (retry.backoff.schedule.empty()) {
+        object.emplace_back("base", duration_text(retry.backoff.base));
+        object.emplace_back("multiplier", retry.backoff.multiplier);
+        object.emplace_back("cap", duration_text(retry.backoff.cap));
+    } else {
+        Array schedule;
+        for (const Duration wait : retry.backoff.schedule) {
+            schedule.emplace_back(duration_text(wait));
+        }
+        object.emplace_back("schedule", std::move(schedule));
+    }
+    object.emplace_back("jitter", retry.backoff.jitter.share);
+    return object;
+}
+
+Array secrets_json(const Subscription& subscription) {
+    Array secrets;
+    for (const SubscriptionSecret& secret : subscription.secrets) {
+        const auto public_key = webhook::public_key_of(secret.value);
+        Object one{{"kind", public_key ? "ed25519" : "hmac"}};
+        if (public_key) one.emplace_back("public_key", *public_key);
+        if (secret.until != store_never) one.emplace_back("until", time_text(secret.until));
+        secrets.emplace_back(std::move(one));
+    }
+    return secrets;
+}
+
+/// As if it stood in a file.
+Node node_of(const Value& value) {
+    Node node;
+    using Kind = Node::Kind;
+    value.visit([&](const auto& data) {
+        using Data = std::decay_t<decltype(data)>;
+        if constexpr (std::is_same_v<Data, std::string>) {
+            node.kind = Kind::text;
+            node.text = data;
+        } else if constexpr (std::is_same_v<Data, bool>) {
+            node.kind = Kind::boolean;
+            node.boolean = data;
+        } else if constexpr (std::is_same_v<Data, std::int64_t> ||
+                             std::is_same_v<Data, std::uint64_t>) {
+            node.kind = Kind::integer;
+            node.integer = static_cast<std::int64_t>(data);
+            node.real = static_cast<double>(data);
+        } else if constexpr (std::is_same_v<Data, double>) {
+            node.kind = Kind::real;
+            node.real = data;
+        } else if constexpr (std::is_same_v<Data, Array>) {
+            node.kind = Kind::array;
+            for (const Value& item : data) node.items.push_back(node_of(item));
+        } else if constexpr (std::is_same_v<Data, Object>) {
+            for (const auto& [name, item] : data) node.members.emplace_back(name, node_of(item));
+        } else {
+            node.kind = Kind::other;
+        }
+    });
+    return node;
+}
+
+}  // namespace
+
+Object to_json(const Subscription& subscription) {
+    Array signing;
+    for (const webhook::HeaderSet set : subscription.signing) {
+        signing.emplace_back(webhook::to_string(set));
+    }
+    // Tokens go into headers: their values are nobody's business once they are set.
+    Array headers;
+    for (const auto& [name, value] : subscription.headers) headers.emplace_back(name);
+    Object object{{"id", to_string(subscription.id)},
+                  {"state", to_string(subscription.state)},
+                  {"type", subscription.type},
+                  {"tenant", subscription.tenant},
+                  {"url", masked_url(subscription.url)},
+                  {"box", subscription.box},
+                  {"target", key_of(subscription)},
+                  {"signing", std::move(signing)},
+                  {"secrets", secrets_json(subscription)},
+                  {"headers", std::move(headers)},
+                  {"retry", retry_json(subscription.retry)},
+                  {"timeout", duration_text(subscription.timeout)},
+                  {"concurrency", subscription.concurrency},
+                  {"rate", rate_text(subscription.rate)},
+                  {"client_errors", to_string(subscription.client_errors)},
+                  {"disable_after", duration_text(subscription.disable_after)},
+                  {"static", subscription.is_static}};
+    const auto add = [&](const char* name, const std::string& text) {
+        if (!text.empty()) object.emplace_back(name, text);
+    };
+    add("reason", subscription.reason);
+    add("problem", subscription.problem);
+    add("description", subscription.description);
+    const auto add_time = [&](const char* name, StoreTime time) {
+        if (time != StoreTime{}) object.emplace_back(name, time_text(time));
+    };
+    add_time("skip_before", subscription.skip_before);
+    add_time("created_at", subscription.created_at);
+    add_time("changed_at", subscription.changed_at);
+    return object;
+}
+
+void read_into(Subscription& subscription, const Value& body,
+               std::initializer_list<const char*> others) {
+    Node node = node_of(body);
+    if (node.kind != Node::Kind::table) throw json::ReadError{"must be an object"};
+    std::erase_if(node.members, [&](const auto& member) {
+        return std::ranges::find(others, member.first) != others.end();
+    });
+    Reading reading;
+    Section section{reading, &node, {}, false};
+    read_subscription(section, subscription);
+    section.finish();
+    if (!reading.problems.empty()) throw ConfigError{in_order(std::move(reading.problems))};
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,163 @@
+#include "waybill/subscription.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "deliver/endpoints.hpp"
+#include "deliver/note.hpp"
+#include "deliver/sealing.hpp"
+
+namespace waybill::deliver {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::HasSubstr;
+
+Subscription good() {
+    Subscription subscription;
+    subscription.id.bytes[0] = 7;
+    subscription.url = "https://example.com/hook";
+    subscription.secrets = {{.value = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}};
+    return subscription;
+}
+
+TEST(Subscription, ThatIsGoodHasNoProblems) {
+    EXPECT_TRUE(check(good()).empty()) << check(good()).front();
+}
+
+TEST(Subscription, AllProblemsAreNamedAtOnce) {
+    Subscription bad = good();
+    bad.url = "ftp://example.com";
+    bad.headers.add("Webhook-Id", "mine");
+    bad.timeout = 1ms;
+    bad.retry.max_attempts = 0;
+    const Problems problems = check(bad);
+    EXPECT_THAT(problems, Contains(HasSubstr("url:")));
+    EXPECT_THAT(problems, Contains(HasSubstr("headers: \"Webhook-Id\"")));
+    EXPECT_THAT(problems, Contains(HasSubstr("timeout:")));
+    EXPECT_THAT(problems, Contains(HasSubstr("max_attempts")));
+}
+
+TEST(Subscription, ATenantByNameAllOrTheRestIsAMatcher) {
+    Subscription one = good();
+    EXPECT_EQ(target_of(one).matcher.tenant, "*");
+    one.tenant = "acme";
+    EXPECT_EQ(target_of(one).matcher.tenant, "acme");
+    one.tenant = "default";
+    EXPECT_EQ(target_of(one).matcher.tenant, other_tenants);
+}
+
+TEST(Subscription, OfAConfigurationKeepsItsIdWhenItsUrlChanges) {
+    Subscription one = good();
+    const Uuid before = static_subscription_id(one, 0);
+    one.url = "https://elsewhere.example/hook";
+    EXPECT_EQ(static_subscription_id(one, 0), before);
+    EXPECT_NE(static_subscription_id(one, 1), before);
+    one.type = "order.*";
+    EXPECT_NE(static_subscription_id(one, 0), before);
+}
+
+TEST(Note, GivesBackWhatWasWritten) {
+    Subscription one = good();
+    one.tenant = "acme";
+    one.headers.add("X-Custom", "1");
+    one.retry.backoff.schedule = {5s, 5min};
+    one.rate = 2.5;
+    one.state = Subscription::State::disabled;
+    one.reason = "answered 410";
+    one.client_errors = Subscription::ClientErrors::dead;
+    one.secrets.push_back({.value = "old", .until = StoreTime{1h}});
+    one.disable_after = forever;
+    Subscription read = from_note(to_note(one));
+    read.id = one.id;
+    EXPECT_EQ(read, one);
+}
+
+TEST(Sealing, OpensOnlyWithItsKeyForItsSubject) {
+    const std::string key = sealing_key("a key of some length");
+    const std::string sealed = seal(key, "secret", "subject");
+    EXPECT_EQ(sealed.find("secret"), std::string::npos);
+    EXPECT_EQ(unseal(key, sealed, "subject"), "secret");
+    EXPECT_EQ(unseal(key, sealed, "another"), std::nullopt);
+    EXPECT_EQ(unseal(sealing_key("another key"), sealed, "subject"), std::nullopt);
+    EXPECT_NE(seal(key, "secret", "subject"), sealed) << "the same nonce twice";
+    std::string broken = sealed;
+    broken[broken.size() - 6] = broken[broken.size() - 6] == 'A' ? 'B' : 'A';
+    EXPECT_EQ(unseal(key, broken, "subject"), std::nullopt);
+}
+
+constexpr LocalTime kBegin{1h};
+constexpr StoreTime kWall{std::chrono::hours{24 * 20'000}};
+
+Judgement failing(const char* reason = "answered 500") {
+    return {.outcome = Fail{.reason = reason}, .health = Judgement::Health::failing};
+}
+
+class EndpointsTest : public testing::Test {
+protected:
+    EndpointsTest() { endpoints.put({good()}); }
+    std::optional<SubscriptionNews> fails(Duration after = {}) {
+        return endpoints.ended(key, failing(), kBegin + after, kWall + after);
+    }
+    Endpoints endpoints;
+    const std::string key = key_of(good());
+};
+
+TEST_F(EndpointsTest, OneThatNobodyKnowsIsHeld) {
+    EXPECT_TRUE(endpoints.options_of("subscription:x").held);
+    EXPECT_EQ(endpoints.begin("subscription:x", kBegin).subscription, nullptr);
+}
+
+TEST_F(EndpointsTest, SaysOnceThatItFailsAndOnceThatItRecovered) {
+    int told = 0;
+    for (std::uint32_t i = 0; i < 2 * Circuit::failures_to_open; ++i) told += fails() ? 1 : 0;
+    EXPECT_EQ(told, 1);
+    const auto recovered = endpoints.ended(key, {.outcome = Done{}}, kBegin, kWall);
+    ASSERT_TRUE(recovered);
+    EXPECT_EQ(recovered->kind, SubscriptionNews::Kind::recovered);
+    EXPECT_FALSE(endpoints.ended(key, {.outcome = Done{}}, kBegin, kWall));
+}
+
+TEST_F(EndpointsTest, IsDisabledWhenItFailedLongEnoughAndOftenEnough) {
+    for (int i = 0; i < 30; ++i) {
+        const auto news = fails(std::chrono::hours{i});
+        ASSERT_TRUE(!news || news->kind != SubscriptionNews::Kind::disabled) << i;
+    }
+    const auto news = fails(std::chrono::hours{5 * 24});
+    ASSERT_TRUE(news);
+    EXPECT_EQ(news->kind, SubscriptionNews::Kind::disabled);
+    EXPECT_EQ(news->text, "no success for 120 h: answered 500");
+    EXPECT_TRUE(endpoints.options_of(key).held);
+}
+
+TEST_F(EndpointsTest, FewFailuresOverALongTimeDoNotDisableIt) {
+    for (int i = 0; i < 5; ++i) {
+        const auto news = fails(std::chrono::hours{i * 48});
+        ASSERT_TRUE(!news || news->kind != SubscriptionNews::Kind::disabled) << i;
+    }
+}
+
+TEST_F(EndpointsTest, WhoEnablesItAgainIsBelieved) {
+    endpoints.ended(key, {.outcome = Dead{"410"}, .health = Judgement::Health::gone}, kBegin,
+                    kWall);
+    ASSERT_TRUE(endpoints.options_of(key).held);
+    endpoints.put({good()});
+    EXPECT_TRUE(endpoints.options_of(key).held) << "nobody has changed it";
+    Subscription enabled = good();
+    enabled.changed_at = kWall;
+    endpoints.put({enabled});
+    EXPECT_FALSE(endpoints.options_of(key).held);
+}
+
+TEST_F(EndpointsTest, TellsTheRegistryOnlyWhatChangedForIt) {
+    Subscription other = good();
+    other.url = "https://elsewhere.example";
+    EXPECT_TRUE(endpoints.put({other}).wanted.empty());
+    other.type = "order.*";
+    EXPECT_EQ(endpoints.put({other}).wanted.size(), 1U);
+    EXPECT_EQ(endpoints.put({}).unwanted.size(), 1U);
+}
+
+}  // namespace
+}  // namespace waybill::deliver

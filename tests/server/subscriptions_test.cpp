@@ -1,0 +1,432 @@
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/address.hpp"
+#include "server/fixture.hpp"
+#include "support/receiver.hpp"
+#include "transport/http_in/http_in.hpp"
+#include "waybill/json/value.hpp"
+#include "waybill/webhook.hpp"
+
+/// Webhooks out, from the publishing request to the endpoint, over real sockets.
+namespace waybill::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+const std::string kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// Remembers what it got, and answers as told.
+class Endpoint {
+public:
+    using Answer = std::function<HttpResponse(const HttpRequest&)>;
+
+    explicit Endpoint(Answer answer =
+                          [](const HttpRequest&) { return HttpResponse{.status = 204}; })
+        : answer_(std::move(answer)),
+          door_({.port = 0}, [this](HttpRequest request, const http_in::Reply& reply) {
+              const std::lock_guard lock{mutex_};
+              requests_.push_back(std::move(request));
+              reply(answer_(requests_.back()));
+          }) {}
+
+    std::string url() const { return "http://127.0.0.1:" + std::to_string(door_.port()) + "/in"; }
+    void answer(Answer answer) {
+        const std::lock_guard lock{mutex_};
+        answer_ = std::move(answer);
+    }
+    void answer_with(unsigned status) {
+        answer([status](const HttpRequest&) { return HttpResponse{.status = status}; });
+    }
+    std::vector<HttpRequest> requests() {
+        const std::lock_guard lock{mutex_};
+        return requests_;
+    }
+    std::vector<std::string> bodies() {
+        std::vector<std::string> all;
+        for (const HttpRequest& request : requests()) all.push_back(request.body);
+        return all;
+    }
+
+private:
+    std::mutex mutex_;  ///< guards the two below
+    Answer answer_;
+    std::vector<HttpRequest> requests_{};
+    http_in::HttpIn door_;
+};
+
+Subscription to(const Endpoint& endpoint, const std::string& type = "*") {
+    Subscription subscription;
+    subscription.type = type;
+    subscription.url = endpoint.url();
+    subscription.secrets = {{.value = kSecret}};
+    subscription.retry.backoff.schedule = {10ms};
+    subscription.is_static = true;
+    return subscription;
+}
+
+server::Config with(std::vector<Subscription> subscriptions) {
+    server::Config config;
+    config.sources = {source_named("github", "github")};
+    config.egress.rules.allow = {parse_network("127.0.0.1/32").value()};
+    std::uint32_t ordinal = 0;
+    for (Subscription& one : subscriptions) {
+        if (one.id.is_nil()) one.id = static_subscription_id(one, ordinal++);
+    }
+    config.subscriptions = std::move(subscriptions);
+    config.boxes = {{.name = "inbox"},
+                    {.name = "outbox",
+                     .options = {.unmatched = Unmatched::done, .attempts_log = AttemptsLog::all}}};
+    return config;
+}
+
+json::Value parsed(const std::optional<HttpAnswer>& answer) {
+    return json::parse(answer.value().body);
+}
+
+/// Publishes, and returns the message's id.
+std::string publish(ServerUnderTest& server, const std::string& body,
+                    const std::string& more = {}) {
+    const auto answer = server.operate(
+        "POST", "/v1/messages", R"({"type":"order.placed","body":")" + body + "\"" + more + "}");
+    return parsed(answer).find("id")->as_string();
+}
+
+bool is_done(ServerUnderTest& server, const std::string& id) {
+    // Of the message, not of one of its deliveries.
+    return server.eventually("/v1/messages/" + id, R"("state":"done","appended_at")");
+}
+
+std::string added(ServerUnderTest& server, const std::string& body) {
+    const auto answer = server.operate("POST", "/v1/subscriptions", body);
+    EXPECT_EQ(answer->status, 201) << answer->body;
+    return parsed(answer).find("id")->as_string();
+}
+
+TEST(Subscriptions, SendTheStoredBytesWithBothHeaderSets) {
+    Endpoint endpoint;
+    Subscription both = to(endpoint);
+    both.signing = {webhook::HeaderSet::standard, webhook::HeaderSet::outbox};
+    both.headers.add("X-Custom", "1");
+    ServerUnderTest server{with({both})};
+
+    const std::string id = publish(server, "hello", R"(,"correlation_id":"c-1")");
+    ASSERT_TRUE(is_done(server, id));
+
+    const auto requests = endpoint.requests();
+    ASSERT_EQ(requests.size(), 1U);
+    const HttpHeaders& headers = requests[0].headers;
+    EXPECT_EQ(*headers.find("webhook-id"), id);
+    EXPECT_EQ(*headers.find("X-Outbox-Message-Id"), id);
+    EXPECT_EQ(*headers.find("X-Outbox-Event"), "order.placed");
+    EXPECT_EQ(*headers.find("X-Outbox-Correlation-Id"), "c-1");
+    EXPECT_EQ(*headers.find("X-Custom"), "1");
+    for (const auto set : both.signing) {
+        const auto verdict = webhook::verify(
+            headers, requests[0].body,
+            {.secrets = std::span{&kSecret, 1}, .set = set, .now = system_clock().wall()});
+        EXPECT_TRUE(std::holds_alternative<webhook::Verified>(verdict));
+    }
+}
+
+TEST(Subscriptions, OnlyTheOneThatFailedIsCalledAgain) {
+    Endpoint well;
+    std::atomic<int> turns = 0;
+    Endpoint flaky{
+        [&](const HttpRequest&) { return HttpResponse{.status = ++turns == 1 ? 503U : 200U}; }};
+    ServerUnderTest server{with({to(well), to(flaky)})};
+
+    ASSERT_TRUE(is_done(server, publish(server, "1")));
+
+    EXPECT_EQ(well.requests().size(), 1U);
+    const auto again = flaky.requests();
+    ASSERT_EQ(again.size(), 2U);
+    EXPECT_EQ(*again[0].headers.find("webhook-id"), *again[1].headers.find("webhook-id"));
+}
+
+TEST(Subscriptions, AMessageThatNobodyWantsIsDone) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({to(endpoint, "invoice.*")})};
+    EXPECT_TRUE(is_done(server, publish(server, "1")));
+    EXPECT_TRUE(endpoint.requests().empty());
+}
+
+TEST(Subscriptions, AnExhaustedOneIsADeadLetterAndTheOthersAreDone) {
+    Endpoint well;
+    Endpoint broken{[](const HttpRequest&) { return HttpResponse{.status = 500}; }};
+    Subscription twice = to(broken);
+    twice.retry.max_attempts = 2;
+    ServerUnderTest server{with({to(well), twice})};
+
+    const std::string id = publish(server, "1");
+
+    ASSERT_TRUE(server.eventually("/v1/messages/" + id, R"("state":"dead")"));
+    EXPECT_EQ(well.requests().size(), 1U);
+    EXPECT_EQ(broken.requests().size(), 2U);
+    const std::string letter = server.operate("GET", "/v1/dead")->body;
+    EXPECT_THAT(letter, HasSubstr("failed 2 times: answered 500"));
+}
+
+TEST(Subscriptions, TenantsGetTheirOwnAndTheRestGetsTheDefault) {
+    Endpoint acme;
+    Endpoint rest;
+    Endpoint all;
+    Subscription of_acme = to(acme);
+    of_acme.tenant = "acme";
+    Subscription of_rest = to(rest);
+    of_rest.tenant = "default";
+    ServerUnderTest server{with({of_acme, of_rest, to(all)})};
+
+    ASSERT_TRUE(is_done(server, publish(server, "1", R"(,"tenant":"acme")")));
+    ASSERT_TRUE(is_done(server, publish(server, "2", R"(,"tenant":"other")")));
+    ASSERT_TRUE(is_done(server, publish(server, "3")));
+
+    EXPECT_THAT(acme.bodies(), ElementsAre("1"));
+    EXPECT_THAT(rest.bodies(), UnorderedElementsAre("2", "3"));
+    EXPECT_THAT(all.bodies(), UnorderedElementsAre("1", "2", "3"));
+}
+
+TEST(Subscriptions, ATenantsOwnSecretSignsItsMessages) {
+    Endpoint endpoint;
+    server::Config config = with({to(endpoint)});
+    TemporaryFolder folder;
+    std::ofstream{folder.file("acme")} << "of-acme-and-nobody-else\n";
+    config.secrets.tenant_pattern = "file:" + folder.file("{tenant}");
+    ServerUnderTest server{config};
+
+    ASSERT_TRUE(is_done(server, publish(server, "1", R"(,"tenant":"acme")")));
+    ASSERT_TRUE(is_done(server, publish(server, "2", R"(,"tenant":"other")")));
+    ASSERT_TRUE(is_done(server, publish(server, "3", R"(,"tenant":"../acme")")));
+
+    const std::string own = "of-acme-and-nobody-else";
+    for (const HttpRequest& request : endpoint.requests()) {
+        const std::string& secret = request.body == "1" ? own : kSecret;
+        const auto verdict =
+            webhook::verify(request.headers, request.body,
+                            {.secrets = std::span{&secret, 1}, .now = system_clock().wall()});
+        EXPECT_TRUE(std::holds_alternative<webhook::Verified>(verdict)) << request.body;
+    }
+}
+
+TEST(Subscriptions, AnEndpointThatHangsDoesNotHoldUpAnother) {
+    Receiver hanging{[](Connection& connection) { connection.hang(); }};
+    Endpoint well;
+    Subscription stuck = to(well);
+    stuck.url = hanging.url();
+    ServerUnderTest server{with({stuck, to(well)})};
+
+    for (int n = 0; n < 100; ++n) publish(server, std::to_string(n), R"(,"lane":"one")");
+
+    for (const auto patience = later(system_clock().now(), 60s);
+         well.requests().size() < 100 && system_clock().now() < patience;) {
+        std::this_thread::yield();
+    }
+    const auto bodies = well.bodies();
+    ASSERT_EQ(bodies.size(), 100U);
+    for (int n = 0; n < 100; ++n) {
+        EXPECT_EQ(bodies[static_cast<std::size_t>(n)], std::to_string(n)) << "out of order";
+    }
+    EXPECT_GE(hanging.connections(), 1);
+}
+
+TEST(Subscriptions, OneThatAnswersGoneIsDisabledAndItsMessagesWait) {
+    Endpoint endpoint{[](const HttpRequest&) { return HttpResponse{.status = 410}; }};
+    server::Config config = with({});
+    ServerUnderTest server{config};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + "\"}");
+
+    const std::string first = publish(server, "1");
+    ASSERT_TRUE(server.eventually("/v1/messages/" + first, R"("state":"dead")"));
+    ASSERT_TRUE(server.eventually("/v1/subscriptions/" + id, R"("state":"disabled")"));
+    const std::string second = publish(server, "2");
+    EXPECT_THAT(server.operate("GET", "/v1/messages/" + second)->body,
+                HasSubstr(R"("state":"open")"));
+
+    endpoint.answer_with(200);
+    EXPECT_EQ(server.operate("POST", "/v1/subscriptions/" + id + "/enable")->status, 200);
+    EXPECT_TRUE(is_done(server, second));
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("1", "2"));
+}
+
+TEST(Subscriptions, WhatWaitedCanBeSkipped) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + R"(","paused":true})");
+    const std::string old = publish(server, "old");
+
+    ASSERT_EQ(
+        server.operate("POST", "/v1/subscriptions/" + id + "/resume", R"({"skip":true})")->status,
+        200);
+    ASSERT_TRUE(server.eventually("/v1/messages/" + old, "skipped by an operator"));
+    ASSERT_TRUE(is_done(server, publish(server, "new")));
+
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("new"));
+}
+
+TEST(Subscriptions, AnOpenCircuitBurnsNoAttempts) {
+    Endpoint broken{[](const HttpRequest&) { return HttpResponse{.status = 500}; }};
+    Subscription once = to(broken);
+    once.concurrency = 1;
+    once.retry.max_attempts = 1;
+    ServerUnderTest server{with({once})};
+
+    for (int n = 0; n < 40; ++n) publish(server, std::to_string(n));
+
+    // Five letters, and then it is left alone.
+    ASSERT_TRUE(server.eventually("/v1/stats", R"("dead":5)"));
+    EXPECT_EQ(broken.requests().size(), 5U);
+    EXPECT_THAT(server.operate("GET", "/v1/stats")->body, HasSubstr(R"("open":35)"));
+}
+
+TEST(Subscriptions, AttemptsSayWhatWasAnswered) {
+    Endpoint broken{[](const HttpRequest&) {
+        return HttpResponse{.status = 500, .headers = {{"X-Why", "because"}}, .body = "no"};
+    }};
+    Subscription once = to(broken);
+    once.retry.max_attempts = 1;
+    ServerUnderTest server{with({once})};
+
+    const std::string id = publish(server, "1");
+    ASSERT_TRUE(server.eventually("/v1/messages/" + id, R"("state":"dead")"));
+
+    const json::Value message = parsed(server.operate("GET", "/v1/messages/" + id));
+    const json::Value& attempt = message.find("attempts")->as_array().at(0);
+    const json::Value* const detail = attempt.find("detail");
+    ASSERT_NE(detail, nullptr);
+    EXPECT_EQ(detail->find("status")->as_uint64(), 500U);
+    EXPECT_EQ(detail->find("body")->as_string(), "no");
+    EXPECT_EQ(detail->find("headers")->find("X-Why")->as_string(), "because");
+    EXPECT_EQ(detail->find("delivery_id")->as_string().size(), 36U);
+    EXPECT_GT(detail->find("microseconds")->find("total")->as_int64(), 0);
+}
+
+TEST(Subscriptions, AnAddressThatIsNotAllowedIsNamedInTheAttempt) {
+    Endpoint endpoint;
+    Subscription once = to(endpoint);
+    once.retry.max_attempts = 1;
+    server::Config config = with({once});
+    config.egress.rules.allow.clear();
+    ServerUnderTest server{config};
+
+    const std::string id = publish(server, "1");
+    ASSERT_TRUE(server.eventually("/v1/messages/" + id, R"("state":"dead")"));
+
+    const std::string message = server.operate("GET", "/v1/messages/" + id)->body;
+    EXPECT_THAT(message, HasSubstr(R"("failure":"blocked")"));
+    EXPECT_THAT(message, HasSubstr(R"("verdict":"loopback")"));
+    EXPECT_TRUE(endpoint.requests().empty());
+    const auto refused =
+        server.operate("POST", "/v1/subscriptions", R"({"url":")" + endpoint.url() + "\"}");
+    EXPECT_EQ(refused->status, 400) << refused->body;
+}
+
+TEST(Subscriptions, OneThatIsAddedGetsTheNextMessageAndOneThatIsRemovedNone) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"type":"order.*","url":")" + endpoint.url() + "\"}");
+
+    ASSERT_TRUE(is_done(server, publish(server, "1")));
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("1"));
+
+    ASSERT_EQ(server.operate("POST", "/v1/subscriptions/" + id + "/remove")->status, 200);
+    ASSERT_TRUE(is_done(server, publish(server, "2")));
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("1"));
+    EXPECT_EQ(server.operate("GET", "/v1/subscriptions/" + id)->status, 404);
+}
+
+TEST(Subscriptions, WhileASecretRotatesBothSign) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const auto answer =
+        server.operate("POST", "/v1/subscriptions", R"({"url":")" + endpoint.url() + "\"}");
+    const std::string id = parsed(answer).find("id")->as_string();
+    const std::string before = parsed(answer).find("secret")->as_string();
+    const auto rotated = server.operate("POST", "/v1/subscriptions/" + id + "/rotate-secret");
+    const std::string after = parsed(rotated).find("secret")->as_string();
+    ASSERT_NE(before, after);
+
+    ASSERT_TRUE(is_done(server, publish(server, "1")));
+
+    const auto requests = endpoint.requests();
+    for (const std::string& secret : {before, after}) {
+        const auto verdict =
+            webhook::verify(requests.at(0).headers, requests.at(0).body,
+                            {.secrets = std::span{&secret, 1}, .now = system_clock().wall()});
+        EXPECT_TRUE(std::holds_alternative<webhook::Verified>(verdict));
+    }
+    for (const char* path : {"/v1/subscriptions", "/v1/operations/x"}) {
+        EXPECT_THAT(server.operate("GET", path)->body, Not(HasSubstr("whsec_")));
+    }
+}
+
+TEST(Subscriptions, WithAKeyNoSecretIsInTheStoresFile) {
+    Endpoint endpoint;
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "0123456789abcdef0123456789abcdef", 1);
+    server::Config config = with({});
+    config.secrets.key = "env:WAYBILL_TEST_SEALING_KEY";
+    ServerUnderTest server{config};
+    added(server, R"({"secret":"very-secret-indeed","url":")" + endpoint.url() + "\"}");
+
+    ASSERT_TRUE(is_done(server, publish(server, "1")));
+
+    const auto requests = endpoint.requests();
+    const std::string secret = "very-secret-indeed";
+    const auto verdict =
+        webhook::verify(requests.at(0).headers, requests.at(0).body,
+                        {.secrets = std::span{&secret, 1}, .now = system_clock().wall()});
+    EXPECT_TRUE(std::holds_alternative<webhook::Verified>(verdict));
+    for (const char* suffix : {"", "-wal"}) {
+        std::ifstream file{server.store_file() + suffix, std::ios::binary};
+        const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+        EXPECT_EQ(bytes.find(secret), std::string::npos) << suffix;
+    }
+}
+
+TEST(Subscriptions, AnExampleIsSentAtOnceAlsoToAnotherUrl) {
+    Endpoint endpoint;
+    Endpoint other;
+    ServerUnderTest server{with({to(endpoint)})};
+    const std::string id = to_string(server.config().subscriptions.front().id);
+
+    const auto sent = server.operate("POST", "/v1/subscriptions/" + id + "/test");
+    EXPECT_THAT(sent->body, HasSubstr(R"("delivered":true)"));
+    const auto elsewhere = server.operate("POST", "/v1/subscriptions/" + id + "/test",
+                                          R"({"url":")" + other.url() + "\"}");
+    EXPECT_THAT(elsewhere->body, HasSubstr(R"("status":204)"));
+
+    EXPECT_EQ(endpoint.requests().size(), 1U);
+    EXPECT_EQ(other.requests().size(), 1U);
+}
+
+TEST(Subscriptions, WhatIsWrongWithOneIsNamedAllAtOnce) {
+    ServerUnderTest server{with({})};
+    const auto answer = server.operate("POST", "/v1/subscriptions",
+                                       R"({"url":"ftp://x","timout":"1s","concurrency":0})");
+    EXPECT_EQ(answer->status, 400);
+    EXPECT_THAT(answer->body, HasSubstr("timout"));
+    EXPECT_THAT(answer->body, HasSubstr("did you mean"));
+    EXPECT_THAT(answer->body, HasSubstr("concurrency"));
+}
+
+TEST(Subscriptions, OneOfTheConfigurationIsChangedThereOnly) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({to(endpoint)})};
+    const std::string id = to_string(server.config().subscriptions.front().id);
+    EXPECT_EQ(server.operate("POST", "/v1/subscriptions/" + id + "/pause")->status, 409);
+}
+
+}  // namespace
+}  // namespace waybill::test
