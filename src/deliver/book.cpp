@@ -61,7 +61,13 @@ Subscription SubscriptionBook::add(Subscription subscription) {
     if (find(subscription.id)) {
         throw ConfigError{{"id: a subscription with this id is there already; update it"}};
     }
-    write(subscription);
+    try {
+        write(subscription);
+    } catch (const StoreError&) {
+        // Without its target nobody would send to it, and everybody would list it.
+        notebook_.drop_note(name_of(subscription.id));
+        throw;
+    }
     return subscription;
 }
 

@@ -110,7 +110,13 @@ void Deliverer::Parts::look() {
         wake();
     }
     // What could not be told to the store is told again.
-    if (!undeclared.wanted.empty()) store.store().declare({}, undeclared.wanted);
+    try {
+        if (!undeclared.wanted.empty()) store.store().declare({}, undeclared.wanted);
+    } catch (const StoreError& error) {
+        if (error.reaction() != Reaction::give_up && error.reaction() != Reaction::bad_data) throw;
+        // Of a box that is not there: no reason to keep the others from starting.
+        tell({.kind = SubscriptionNews::Kind::unreadable, .text = error.what()});
+    }
     undeclared.wanted.clear();
     for (const Target& target : undeclared.unwanted) {
         store.catalogue()->forget_target(target.box, target.key);

@@ -1,5 +1,6 @@
 #include "server/generation.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/egress.hpp"
@@ -93,14 +94,23 @@ void tell(Log& log, const SubscriptionNews& news) {
     }
 }
 
-std::shared_ptr<Deliverer> make_deliverer(const Config& config, StoreAccess& store, Log& log) {
+std::shared_ptr<Deliverer> make_deliverer(const Config& config, StoreAccess& store, Log& log,
+                                          Metrics& metrics) {
     const StoreHandle handle = store.connect();
     auto book =
         std::make_shared<SubscriptionBook>(store.notebook(), handle, sealing_key_of(config));
     DeliverOptions options = deliver_options_of(config);
+    options.on_delivery = [&metrics](const DeliveryReport& report) {
+        metrics.count_delivery(report);
+    };
     options.on_news = [&log](const SubscriptionNews& news) { tell(log, news); };
+    // Of a command that works for one box alone the others are none of its business.
+    std::vector<Subscription> fixed = config.subscriptions;
+    std::erase_if(fixed, [&](const Subscription& one) {
+        return std::ranges::find(config.boxes, one.box, &BoxConfig::name) == config.boxes.end();
+    });
     const std::vector<std::shared_ptr<SubscriptionReader>> readers{
-        std::make_shared<FixedSubscriptions>(config.subscriptions), reader_of(book)};
+        std::make_shared<FixedSubscriptions>(std::move(fixed)), reader_of(book)};
     return std::make_shared<Deliverer>(handle, readers, book, std::move(options));
 }
 
@@ -139,7 +149,7 @@ Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpO
                        Metrics& metrics)
     : engine_log(log),
       counts(metrics, config),
-      deliverer(make_deliverer(config, store, log)),
+      deliverer(make_deliverer(config, store, log, metrics)),
       app(settings_of(config, store)),
       log_(log) {
     app.observe(engine_log);

@@ -4,6 +4,13 @@
 
 namespace waybill::server {
 
+void Metrics::count_delivery(const DeliveryReport& report) noexcept {
+    if (report.status != 0) return count(sent[report.status < http_statuses ? report.status : 0]);
+    std::string why{report.failure};
+    if (!report.verdict.empty()) why.append(" ").append(report.verdict);
+    count(unsent.row(why)[0]);
+}
+
 void Metrics::count_access(unsigned status, std::string_view outcome) noexcept {
     if (outcome == "too-many-connections") {
         return count(status == 429 ? turned_away_per_address : turned_away_in_all);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "server/config/config.hpp"
+#include "waybill/deliver.hpp"
 #include "waybill/intake.hpp"
 #include "waybill/observer.hpp"
 
@@ -78,6 +79,12 @@ struct Metrics {
     Counter turned_away_in_all{0};
     Counter turned_away_per_address{0};
 
+    /// Webhooks out by the status of their answer.
+    std::array<Counter, http_statuses> sent{};
+    /// Those without one: by "timeout", or for one that was blocked by "blocked loopback".
+    CounterTable<1> unsent{};
+
+    void count_delivery(const DeliveryReport& report) noexcept;
     /// As the door tells it.
     void count_access(unsigned status, std::string_view outcome) noexcept;
 };

@@ -102,6 +102,26 @@ void write_engine_counts(Exposition& page, const Metrics& metrics) {
     }
 }
 
+void write_sent(Exposition& page, const Metrics& metrics) {
+    page.counter("waybill_webhooks_sent_total",
+                 "Requests to subscriptions by the status of their answer.");
+    for (unsigned status = 0; status < http_statuses; ++status) {
+        const std::uint64_t value = read(metrics.sent[status]);
+        if (status == 200 || value > 0) page.sample(value, {{"status", std::to_string(status)}});
+    }
+    page.counter("waybill_webhooks_unanswered_total",
+                 "Requests to subscriptions without an answer; blocked: by the egress guard, and "
+                 "its verdict.");
+    metrics.unsent.for_each([&](const std::string& why, const auto& row) {
+        const std::size_t space = why.find(' ');
+        if (read(row[0]) == 0) return;
+        page.sample(
+            read(row[0]),
+            {{"failure", why.substr(0, space)},
+             {"verdict", space == std::string::npos ? std::string{} : why.substr(space + 1)}});
+    });
+}
+
 void write_door(Exposition& page, const Metrics& metrics, const Levels& levels) {
     page.counter("waybill_http_requests_total",
                  "Answered requests of all kinds by status, those refused at the door included.");
@@ -174,6 +194,7 @@ std::string metrics_page(const Metrics& metrics, const Levels& levels) {
     page.gauge("waybill_build_info", "Always 1; the version is the label.");
     page.sample(1, {{"version", version_text}});
     write_webhooks(page, metrics);
+    write_sent(page, metrics);
     write_engine_counts(page, metrics);
     write_engine_levels(page, levels);
     write_store(page, levels.store);

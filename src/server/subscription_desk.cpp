@@ -208,6 +208,16 @@ HttpResponse SubscriptionDesk::add(const Value& body) {
                                ", which [egress] does not allow"}};
         }
     }
+    if (const auto config = config_()) {
+        const auto box = std::ranges::find(config->boxes, subscription.box, &BoxConfig::name);
+        if (box == config->boxes.end()) {
+            throw ConfigError{{"box: there is no box \"" + subscription.box + "\"; add [boxes." +
+                               subscription.box + "]"}};
+        }
+        // No server may have begun with it so far.
+        const BoxDeclaration declaration{box->name, box->options};
+        store_.store().declare({&declaration, 1}, {});
+    }
     subscription = book().add(std::move(subscription));
     tell_change();
     if (subscription.secrets.empty()) return json_response(201, to_json(subscription));

@@ -328,6 +328,9 @@ TEST(Subscriptions, AnAddressThatIsNotAllowedIsNamedInTheAttempt) {
     EXPECT_THAT(message, HasSubstr(R"("failure":"blocked")"));
     EXPECT_THAT(message, HasSubstr(R"("verdict":"loopback")"));
     EXPECT_TRUE(endpoint.requests().empty());
+    EXPECT_THAT(
+        server.operate("GET", "/metrics")->body,
+        HasSubstr(R"(waybill_webhooks_unanswered_total{failure="blocked",verdict="loopback"} 1)"));
     const auto refused =
         server.operate("POST", "/v1/subscriptions", R"({"url":")" + endpoint.url() + "\"}");
     EXPECT_EQ(refused->status, 400) << refused->body;
