@@ -153,7 +153,7 @@ struct DeliverOptions {
 
 /// Carries out the subscriptions of a box:
 ///
-///     auto deliverer = std::make_shared<waybill::Deliverer>(store, readers);
+///     auto deliverer = std::make_shared<waybill::Deliverer>(store, readers, book);
 ///     app.outbox("outbox").to_subscriptions(deliverer);
 ///
 /// Thread safety: any thread.
