@@ -4,7 +4,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -62,7 +65,11 @@ public:
         ::setrlimit(RLIMIT_NOFILE, &files);
         DeliverOptions options;
         options.egress = make_egress({.allow_private = true});
-        options.on_delivery = [this](const DeliveryReport&) {
+        options.on_delivery = [this](const DeliveryReport& report) {
+            {
+                const std::lock_guard lock{mutex_};
+                ++by_subscription_[report.subscription];
+            }
             ++answered;
             answered.notify_all();
         };
@@ -74,13 +81,14 @@ public:
         app_.observe(finished_);
         app_.start();
     }
-    void publish(int count, const std::string& type) {
+    void publish(int count, const std::string& type, const std::string& tenant = {}) {
         std::vector<Message> batch;
         for (int i = 0; i < count; ++i) {
             batch.push_back({.box = "outbox",
                              .type = type,
                              .body = std::string(1'024, 'x'),
-                             .content_type = "application/json"});
+                             .content_type = "application/json",
+                             .tenant = tenant});
             if (batch.size() == 100) app_.append(std::exchange(batch, {}));
         }
         if (!batch.empty()) app_.append(std::move(batch));
@@ -91,9 +99,16 @@ public:
         finished_.wait_for(before + static_cast<std::uint64_t>(count));
     }
 
+    std::uint64_t answered_by(const Uuid& subscription) {
+        const std::lock_guard lock{mutex_};
+        return by_subscription_[subscription];
+    }
+
     std::atomic<std::uint64_t> answered{0};
 
 private:
+    std::mutex mutex_{};  ///< guards the one below
+    std::unordered_map<Uuid, std::uint64_t> by_subscription_{};
     Finished finished_{};
     Waybill app_;
 };
@@ -181,6 +196,41 @@ void deliver_latency(benchmark::State& state) {
     state.counters["p99_us"] = took[took.size() * 99 / 100];
 }
 BENCHMARK(deliver_latency)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+/// One tenant publishes a hundred messages for each of another's: what the other waits for its own, one at a
+/// time. 0: nobody else publishes.
+void deliver_beside_a_busy_tenant(benchmark::State& state) {
+    const File file;
+    const HttpSink sink;
+    const HttpSink busy_sink;
+    auto store = sqlite::open(file.folder + "/w.db");
+    auto other = store->connect();
+    Subscription quiet = to(sink.url(), "*", 8);
+    quiet.tenant = "quiet";
+    Subscription busy = to(busy_sink.url(), "*", 8);
+    busy.tenant = "busy";
+    Sender sender{std::move(store), std::move(other), {quiet, busy}};
+    sender.publish(10, "t", "quiet");
+    std::vector<double> took;
+    for (auto _ : state) {
+        const std::uint64_t before = sender.answered_by(quiet.id);
+        if (state.range(0) > 0) sender.publish(100, "t", "busy");
+        const auto begin = std::chrono::steady_clock::now();
+        sender.publish(1, "t", "quiet");
+        while (sender.answered_by(quiet.id) == before) std::this_thread::yield();
+        const std::chrono::duration<double, std::micro> one =
+            std::chrono::steady_clock::now() - begin;
+        took.push_back(one.count());
+    }
+    std::ranges::sort(took);
+    state.counters["p50_us"] = took[took.size() / 2];
+    state.counters["p99_us"] = took[took.size() * 99 / 100];
+}
+BENCHMARK(deliver_beside_a_busy_tenant)
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace waybill::bench
