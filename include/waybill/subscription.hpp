@@ -68,6 +68,7 @@ struct Subscription {
     bool operator==(const Subscription&) const = default;
 };
 
+/// "active", "paused", "disabled"
 std::string_view to_string(Subscription::State state);
 /// "retry", "dead"
 std::string_view to_string(Subscription::ClientErrors errors);

@@ -92,7 +92,8 @@ int check(const Arguments& arguments, const Globals& globals) {
     const server::Config& config = loaded.config;
     if (const std::string file = config_file(globals); !file.empty()) {
         std::cout << file << ": fine. " << counted(config.sources.size(), "source") << ", "
-                  << counted(config.targets.size(), "target") << ", store "
+                  << counted(config.targets.size(), "target") << ", "
+                  << counted(config.subscriptions.size(), "subscription") << ", store "
                   << server::masked_url(config.store) << "\n";
     } else {
         std::cout << "no configuration file: fine. `" << globals.program

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 #include <type_traits>
 
 #include <unistd.h>
@@ -49,6 +50,11 @@ std::string harmless(std::string_view text, std::string_view allowed) {
 std::string value_text(const Value& value) {
     if (value.is_null()) return "";
     if (is_a<std::string>(value)) return value.as_string();
+    if (is_a<double>(value)) {
+        std::ostringstream number;
+        number << value.as_double();
+        return number.str();
+    }
     if (!is_a<json::Array>(value)) return json::to_text(value);
     std::string list;
     for (const Value& item : value.as_array())

@@ -41,7 +41,7 @@ void print_help() {
                  "Takes webhooks in, verified, stored once and handed to their targets.\n\n";
     for (const Command& command : commands()) {
         std::string left = "  " + std::string{command.name};
-        left.resize(14, ' ');
+        left.resize(17, ' ');
         std::cout << left << command.summary << "\n";
     }
     std::cout << "\nWith every command:\n";

@@ -78,7 +78,8 @@ Object body_of(const Arguments& arguments) {
 
 void print_secret(const Value& answer) {
     if (const std::string key = text_of(answer, "public_key"); !key.empty()) {
-        std::cout << "public key: " << key << "\n";
+        std::cout << "public key: " << key << "\n"
+                  << "Give it to whoever receives, who verifies with it.\n";
     }
     const std::string secret = text_of(answer, "secret");
     if (secret.empty()) return;

@@ -149,7 +149,9 @@ void Deliverer::Parts::start(Job job) {
     const auto shared = std::make_shared<Job>(std::move(job));
     if (!begin.subscription) return shared->completion({});
     const DeliveryItem& item = shared->delivery.items.front();
-    if (deliver::published_at(*item.message) < begin.subscription->skip_before) {
+    // Who asks for one by name wants it.
+    const bool is_asked_for = item.requeues > 0;
+    if (!is_asked_for && deliver::published_at(*item.message) < begin.subscription->skip_before) {
         endpoints.released(key);
         return end(shared, Dead{"skipped by an operator"});
     }
@@ -184,6 +186,10 @@ void Deliverer::Parts::find_secret_then_send(const std::shared_ptr<Job>& job,
         endpoints.released(job->delivery.target);
         return end(
             job, Fail{.reason = std::string{"the tenant's secret cannot be had: "} + error.what()});
+    }
+    if (!secret && subscription->secrets.empty()) {
+        endpoints.released(job->delivery.target);
+        return end(job, Fail{.reason = "neither the tenant nor the subscription has a secret"});
     }
     send(job, subscription,
          secret ? std::vector<std::string>{*secret}

@@ -35,7 +35,7 @@ void check_request(const Subscription& subscription, Problems& problems) {
     }
     for (const auto& [name, value] : subscription.headers) {
         const std::string problem = webhook::problem_of_header(name, value);
-        if (!problem.empty()) problems.push_back("headers: " + in_quotes(name) + problem);
+        if (!problem.empty()) problems.push_back("headers: " + in_quotes(name) + " " + problem);
     }
     if (subscription.signing.empty()) {
         problems.emplace_back(R"(signing: is empty; give "standard", "outbox" or both)");

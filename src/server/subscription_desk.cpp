@@ -6,7 +6,9 @@
 #include "core/runtime/system_random.hpp"
 #include "deliver/judge.hpp"
 #include "deliver/request.hpp"
+#include "deliver/sealing.hpp"
 #include "server/answer.hpp"
+#include "server/config/parts.hpp"
 #include "server/config/units.hpp"
 #include "server/egress.hpp"
 #include "server/subscription_json.hpp"
@@ -49,10 +51,12 @@ HttpResponse not_there(const std::string& id) {
 HttpResponse with_secret(unsigned status, const Subscription& subscription, const Value& body) {
     Object object = to_json(subscription);
     const std::string& secret = subscription.secrets.front().value;
+    // Of a key pair nobody but us needs the other half.
     if (const auto public_key = webhook::public_key_of(secret)) {
         object.emplace_back("public_key", *public_key);
+    } else if (body.find("secret") == nullptr) {
+        object.emplace_back("secret", secret);
     }
-    if (body.find("secret") == nullptr) object.emplace_back("secret", secret);
     return json_response(status, object);
 }
 
@@ -105,8 +109,10 @@ DeliverOptions deliver_options_of(const Config& config) {
             reference.replace(at, 8, tenant);
         }
         FoundSecret found = find_secret(reference, process_environment());
-        if (!found.problem.empty()) return std::nullopt;
-        return found.value;
+        if (found.problem.empty()) return found.value;
+        // A variable or a file that is not there says that there is none; a program that failed says nothing.
+        if (reference.starts_with("cmd:")) throw std::runtime_error{found.problem};
+        return std::nullopt;
     };
     return options;
 }
@@ -202,11 +208,8 @@ HttpResponse SubscriptionDesk::add(const Value& body) {
         subscription.reason = "by an operator";
     }
     if (const auto config = config_()) {
-        const auto verdict = http_out::judge_url(egress_of(*config), subscription.url);
-        if (verdict != http_out::Verdict::allowed && verdict != http_out::Verdict::bad_url) {
-            throw ConfigError{{"url: is " + std::string{http_out::name_of(verdict)} +
-                               ", which [egress] does not allow"}};
-        }
+        const std::string blocked = problem_of_egress(config->egress, subscription.url);
+        if (!blocked.empty()) throw ConfigError{{"url:" + blocked}};
     }
     if (const auto config = config_()) {
         const auto box = std::ranges::find(config->boxes, subscription.box, &BoxConfig::name);
@@ -239,8 +242,10 @@ HttpResponse SubscriptionDesk::rotate(const Uuid& id, const Value& body) {
     const std::string fresh = secret_for(body);
     const auto changed = book().change(id, [&](Subscription& subscription) {
         const StoreTime now = system_clock().wall();
-        std::erase_if(subscription.secrets,
-                      [&](const SubscriptionSecret& secret) { return secret.until <= now; });
+        // What nobody can open signs nothing.
+        std::erase_if(subscription.secrets, [&](const SubscriptionSecret& secret) {
+            return secret.until <= now || deliver::is_sealed(secret.value);
+        });
         for (SubscriptionSecret& secret : subscription.secrets) {
             secret.until = std::min(secret.until, later(now, *grace));
         }
@@ -273,7 +278,7 @@ HttpResponse SubscriptionDesk::test(const Uuid& id, const Value& body) {
     const StoreTime now = system_clock().wall();
     const auto secrets = deliver::secrets_at(*subscription, now);
     auto request =
-        deliver::request_of(*subscription, std::make_shared<Message>(message), 1, secrets, options,
+        deliver::request_of(*subscription, std::make_shared<Message>(message), 0, secrets, options,
                             now, std::min(subscription->timeout, kTestMost));
     if (!request) {
         return error_response(409, "cannot-sign",

@@ -112,8 +112,7 @@ Object to_json(const Subscription& subscription) {
     const auto add = [&](const char* name, const std::string& text) {
         if (!text.empty()) object.emplace_back(name, text);
     };
-    add("reason", subscription.reason);
-    add("problem", subscription.problem);
+    add("reason", subscription.problem.empty() ? subscription.reason : subscription.problem);
     add("description", subscription.description);
     const auto add_time = [&](const char* name, StoreTime time) {
         if (time != StoreTime{}) object.emplace_back(name, time_text(time));

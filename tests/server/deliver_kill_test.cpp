@@ -230,6 +230,14 @@ TEST_F(SubscriptionsProgram, OneThatIsAddedBeforeAnyServerRanIsServedByRunOnce) 
     EXPECT_EQ(run_here({"subscriptions", "list"}).output.find("whsec_"), std::string::npos);
 }
 
+TEST_F(SubscriptionsProgram, AKeyForSecretsKeepsNoCommandFromWorking) {
+    write("key", "0123456789abcdef0123456789abcdef");
+    write("waybill.toml", "[egress]\nallow = ['127.0.0.1/32']\n[secrets]\nkey = 'file:key'\n");
+    EXPECT_EQ(run_here({"subscriptions", "add", recorder_.url("/a")}).code, 0);
+    EXPECT_EQ(run_here({"publish", "--type", "t", "--body", "key"}).code, 0);
+    EXPECT_EQ(run_here({"run-once", "--json"}).output, "{\"ended\":1}\n");
+}
+
 TEST_F(SubscriptionsProgram, OneForABoxThatIsNotThereIsRefusedAndNotListed) {
     configure();
     EXPECT_NE(run_here({"subscriptions", "add", recorder_.url("/a"), "--box", "x"}).code, 0);

@@ -221,6 +221,21 @@ TEST(Subscriptions, ATenantsOwnSecretSignsItsMessages) {
     }
 }
 
+TEST(Subscriptions, NothingGoesOutUnsignedWhenATenantsSecretCannotBeHad) {
+    Endpoint endpoint;
+    Subscription without = to(endpoint);
+    without.secrets.clear();
+    without.retry.max_attempts = 1;
+    server::Config config = with({without});
+    config.secrets.tenant_pattern = "cmd:false {tenant}";
+    ServerUnderTest server{config};
+
+    const std::string id = publish(server, "1", R"(,"tenant":"acme")");
+
+    ASSERT_TRUE(server.eventually("/v1/messages/" + id, R"("state":"dead")"));
+    EXPECT_TRUE(endpoint.requests().empty());
+}
+
 TEST(Subscriptions, AnEndpointThatHangsDoesNotHoldUpAnother) {
     Receiver hanging{[](Connection& connection) { connection.hang(); }};
     Endpoint well;
@@ -272,8 +287,12 @@ TEST(Subscriptions, WhatWaitedCanBeSkipped) {
         200);
     ASSERT_TRUE(server.eventually("/v1/messages/" + old, "skipped by an operator"));
     ASSERT_TRUE(is_done(server, publish(server, "new")));
-
     EXPECT_THAT(endpoint.bodies(), ElementsAre("new"));
+
+    ASSERT_EQ(server.operate("POST", "/v1/dead/requeue", R"({"message":")" + old + "\"}")->status,
+              200);
+    ASSERT_TRUE(is_done(server, old)) << "who asks for one by name wants it";
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("new", "old"));
 }
 
 TEST(Subscriptions, AnOpenCircuitBurnsNoAttempts) {
@@ -396,6 +415,30 @@ TEST(Subscriptions, WithAKeyNoSecretIsInTheStoresFile) {
         const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
         EXPECT_EQ(bytes.find(secret), std::string::npos) << suffix;
     }
+}
+
+TEST(Subscriptions, OneWhoseSecretsNobodyCanOpenGoesOnWithANewSecret) {
+    Endpoint endpoint;
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "0123456789abcdef0123456789abcdef", 1);
+    server::Config config = with({});
+    config.secrets.key = "env:WAYBILL_TEST_SEALING_KEY";
+    ServerUnderTest server{config};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + "\"}");
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "another-key-of-some-length-indeed", 1);
+    EXPECT_THAT(server.operate("GET", "/v1/subscriptions")->body, HasSubstr("another key"));
+
+    ASSERT_EQ(server.operate("POST", "/v1/subscriptions/" + id + "/rotate-secret")->status, 200);
+
+    EXPECT_THAT(server.operate("GET", "/v1/subscriptions")->body, Not(HasSubstr("another key")));
+}
+
+TEST(Subscriptions, OfAKeyPairOnlyThePublicHalfIsShown) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const auto answer = server.operate("POST", "/v1/subscriptions",
+                                       R"({"ed25519":true,"url":")" + endpoint.url() + "\"}");
+    EXPECT_THAT(answer->body, HasSubstr("whpk_"));
+    EXPECT_THAT(answer->body, Not(HasSubstr("whsk_")));
 }
 
 TEST(Subscriptions, AnExampleIsSentAtOnceAlsoToAnotherUrl) {

@@ -103,6 +103,8 @@ public:
     /// Writes down a problem of this key, or of the section when it is empty.
     void problem(const std::string& key, const std::string& text);
     void warn(const std::string& key, const std::string& text);
+    /// Otherwise secrets are not what they are.
+    bool looks_up_secrets() const { return reading_->secrets == Secrets::needed; }
     const Environment& environment() const { return reading_->environment; }
     /// False: what secret() read is good for nothing.
     bool secrets_are_known() const { return reading_->secrets == Secrets::needed; }

@@ -65,7 +65,7 @@ void read_secrets(Section section, SecretsConfig& secrets) {
     section.duration("cache_ttl", secrets.cache_ttl);
     std::string key;
     section.secret("key", key, &secrets.key);
-    if (!secrets.key.empty() && !key.empty() && key.size() < kKeyMin) {
+    if (section.looks_up_secrets() && !key.empty() && key.size() < kKeyMin) {
         section.problem("key", "is shorter than 16 characters; make one: openssl rand -hex 32");
     }
     section.finish();
@@ -91,6 +91,9 @@ void read_subscriptions(Section& top, Config& config, Reading& reading) {
         } else if (!id.empty()) {
             section.problem("id",
                             in_quotes(id) + " is not a UUID; leave it out, or make one: uuidgen");
+        }
+        if (subscription.secrets.empty() && config.secrets.tenant_pattern.empty()) {
+            section.warn("secret", "there is none: requests are not signed");
         }
         if (reading.secrets == Secrets::needed) {
             for (const std::string& text : check(subscription)) section.problem({}, text);
