@@ -87,7 +87,16 @@ void print_secret(const Value& answer) {
               << "It is shown this once: give it to whoever receives, who verifies with it.\n";
 }
 
+/// Its answer has a secret in it, which no record may keep.
+void must_have_no_operation(const Arguments& arguments) {
+    if (arguments.has("operation")) {
+        throw UsageError{
+            "an order that makes a secret is kept in no record; add has --id for that"};
+    }
+}
+
 int add(const Arguments& arguments, const Globals& globals) {
+    must_have_no_operation(arguments);
     Object body = body_of(arguments);
     if (!arguments.has("url")) {
         body.emplace_back("url", arguments.word(1, "the URL to send to"));
@@ -100,6 +109,7 @@ int add(const Arguments& arguments, const Globals& globals) {
 }
 
 int rotate(const Arguments& arguments, const Globals& globals) {
+    must_have_no_operation(arguments);
     OperatorDesk desk{globals};
     const Value answer = desk.post(path_of(arguments, "rotate-secret"), body_of(arguments));
     print_result(arguments, answer,

@@ -36,8 +36,11 @@ Endpoints::Change Endpoints::put(std::vector<Subscription> all) {
         }
         if (known != endpoints_.end() && known->second.subscription->url == one.url) {
             endpoint = known->second;
-            // Whoever changed it since it was disabled by its answers means it.
-            if (*endpoint.subscription != one) endpoint.disabled = false;
+            // Whoever changed it since it failed, or was disabled by its answers, means it.
+            if (*endpoint.subscription != one) {
+                endpoint.disabled = false;
+                endpoint.circuit = {};
+            }
         }
         endpoint.subscription = std::make_shared<const Subscription>(std::move(one));
         next.insert_or_assign(std::move(key), std::move(endpoint));

@@ -40,7 +40,7 @@ Judgement judge(const Subscription& subscription, const http_out::Result& result
     if (status >= 200 && status < 300) return {.outcome = Done{}};
     if (status == 410) return {.outcome = Dead{answered(result)}, .health = Health::gone};
     if (status == 429 || status == 503) {
-        const auto wish = webhook::retry_after(result.headers, now);
+        const auto wish = webhook::retry_after(result.headers, now, {.most = retry_after_most});
         return {.outcome = Fail{.reason = answered(result), .retry_after = wish},
                 .health = status == 503 ? Health::failing : Health::unwell,
                 .rest = wish};

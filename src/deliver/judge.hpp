@@ -28,6 +28,8 @@ Judgement judge(const Subscription& subscription, const http_out::Result& result
 
 /// For the log of attempts.
 json::Object report_of(const http_out::Result& result);
+/// No endpoint can ask for more.
+inline constexpr Duration retry_after_most = std::chrono::hours{1};
 /// Of an answer's body, in the log of attempts.
 inline constexpr std::size_t logged_body_max = 4'000;
 

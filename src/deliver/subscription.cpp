@@ -103,7 +103,7 @@ Target target_of(const Subscription& subscription) {
 TargetOptions options_of(const Subscription& subscription) {
     return {
         .retry = subscription.retry,
-        .timeout = subscription.timeout + kMargin,
+        .timeout = std::min(subscription.timeout, Duration{10min}) + kMargin,
         .concurrency = subscription.concurrency,
         .rate = subscription.rate,
         .held = subscription.state != Subscription::State::active || !subscription.problem.empty()};

@@ -38,7 +38,12 @@ bool flag(const Value& body, const char* name) {
 
 /// A new secret: the caller's own, or one that is made here.
 std::string secret_for(const Value& body) {
-    if (const Value* const given = body.find("secret")) return given->as_string();
+    if (const Value* const given = body.find("secret")) {
+        if (given->as_string().empty()) {
+            throw json::ReadError{"is empty; leave it out, and one is made", "secret"};
+        }
+        return given->as_string();
+    }
     if (flag(body, "ed25519")) return webhook::make_key_pair().private_key;
     return webhook::make_secret();
 }
@@ -58,6 +63,17 @@ HttpResponse with_secret(unsigned status, const Subscription& subscription, cons
         object.emplace_back("secret", secret);
     }
     return json_response(status, object);
+}
+
+/// What could never be sent to is refused when it is written.
+void check_url(const Config& config, const std::string& url) {
+    if (!http_out::problem_of_url(url).empty()) return;  // of which it is said elsewhere
+    if (http_out::judge_url(config.egress.rules, url) == http_out::Verdict::bad_url) {
+        throw ConfigError{
+            {"url: has a user, a fragment or characters that not everybody reads alike"}};
+    }
+    const std::string blocked = problem_of_egress(config.egress, url);
+    if (!blocked.empty()) throw ConfigError{{"url:" + blocked}};
 }
 
 Message example_of(const Subscription& subscription, const Value& body) {
@@ -178,7 +194,10 @@ std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
         });
     };
     if (verb.empty()) {
-        return change(*id, [&](Subscription& subscription) { read_into(subscription, body, {}); });
+        return change(*id, [&](Subscription& subscription) {
+            read_into(subscription, body, {});
+            if (config) check_url(*config, subscription.url);
+        });
     }
     if (verb == "pause") return into(State::paused);
     if (verb == "disable") return into(State::disabled);
@@ -202,16 +221,12 @@ HttpResponse SubscriptionDesk::add(const Value& body) {
         subscription.id = *id;
     }
     subscription.secrets = {{.value = secret_for(body)}};
-    if (subscription.secrets.front().value.empty()) subscription.secrets.clear();
     if (flag(body, "paused")) {
         subscription.state = State::paused;
         subscription.reason = "by an operator";
     }
     if (const auto config = config_()) {
-        const std::string blocked = problem_of_egress(config->egress, subscription.url);
-        if (!blocked.empty()) throw ConfigError{{"url:" + blocked}};
-    }
-    if (const auto config = config_()) {
+        check_url(*config, subscription.url);
         const auto box = std::ranges::find(config->boxes, subscription.box, &BoxConfig::name);
         if (box == config->boxes.end()) {
             throw ConfigError{{"box: there is no box \"" + subscription.box + "\"; add [boxes." +
@@ -223,7 +238,6 @@ HttpResponse SubscriptionDesk::add(const Value& body) {
     }
     subscription = book().add(std::move(subscription));
     tell_change();
-    if (subscription.secrets.empty()) return json_response(201, to_json(subscription));
     return with_secret(201, subscription, body);
 }
 

@@ -467,6 +467,39 @@ TEST(Subscriptions, WhatIsWrongWithOneIsNamedAllAtOnce) {
     EXPECT_THAT(answer->body, HasSubstr("concurrency"));
 }
 
+TEST(Subscriptions, WhatCouldNeverBeSentToIsRefusedWhenItIsWritten) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + "\"}");
+    for (const char* url : {"http://u:p@127.0.0.1:9/", "http://127.0.0.1:9@169.254.169.254/",
+                            "http://10.0.0.1/", "http:///x"}) {
+        const std::string body = std::string{R"({"url":")"} + url + "\"}";
+        EXPECT_EQ(server.operate("POST", "/v1/subscriptions", body)->status, 400) << url;
+        EXPECT_EQ(server.operate("POST", "/v1/subscriptions/" + id, body)->status, 400) << url;
+    }
+    EXPECT_EQ(server
+                  .operate("POST", "/v1/subscriptions",
+                           R"({"secret":"","url":")" + endpoint.url() + "\"}")
+                  ->status,
+              400);
+}
+
+TEST(Subscriptions, WhoResumesOneIsNotHeldUpByItsRetryAfter) {
+    Endpoint endpoint{[](const HttpRequest&) {
+        return HttpResponse{.status = 429, .headers = {{"Retry-After", "3000"}}};
+    }};
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"concurrency":1,"url":")" + endpoint.url() + "\"}");
+    const std::string first = publish(server, "1");
+    ASSERT_TRUE(server.eventually("/v1/messages/" + first, "answered 429"));
+    const std::string second = publish(server, "2");
+    endpoint.answer_with(200);
+
+    ASSERT_EQ(server.operate("POST", "/v1/subscriptions/" + id + "/resume")->status, 200);
+
+    EXPECT_TRUE(is_done(server, second));
+}
+
 TEST(Subscriptions, OneOfTheConfigurationIsChangedThereOnly) {
     Endpoint endpoint;
     ServerUnderTest server{with({to(endpoint)})};

@@ -49,10 +49,13 @@ void Machine::follow_families() {
             continue;
         }
         box.family_version = family->version();
+        // Whoever changed it may have registered it too, and may have mended what made one rest.
+        next_beat_ = std::min(next_beat_, now_);
         for (std::uint32_t i = 0; i < box.targets.size(); ++i) {
             const RouteTarget& route = box.routes.targets()[i];
             if (route.local != no_executor && route.local >= box.box->targets.size()) {
                 box.targets[i].options = family->options_of(route.target.key);
+                box.targets[i].rests_until = LocalTime::min();
                 join_rotation(index, i);
             }
         }

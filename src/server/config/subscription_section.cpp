@@ -1,6 +1,7 @@
 #include <map>
 
 #include "server/config/parts.hpp"
+#include "transport/http_out/http_out.hpp"
 #include "waybill/subscription.hpp"
 
 namespace waybill::server {
@@ -97,6 +98,12 @@ void read_subscriptions(Section& top, Config& config, Reading& reading) {
         }
         if (reading.secrets == Secrets::needed) {
             for (const std::string& text : check(subscription)) section.problem({}, text);
+        }
+        if (http_out::problem_of_url(subscription.url).empty() &&
+            http_out::judge_url(config.egress.rules, subscription.url) ==
+                http_out::Verdict::bad_url) {
+            section.problem("url",
+                            "has a user, a fragment or characters that not everybody reads alike");
         }
         if (const std::string blocked = problem_of_egress(config.egress, subscription.url);
             !blocked.empty()) {
