@@ -142,8 +142,10 @@ void deliver_postgres(benchmark::State& state) {
     const char* const conninfo = std::getenv("WAYBILL_POSTGRES");
     if (conninfo == nullptr) return state.SkipWithError("script/bench starts its PostgreSQL");
     const HttpSink sink;
-    Sender sender{postgres::open(conninfo),
-                  postgres::open(conninfo),
+    // A store of its own: a subscription that is gone stays registered, and its messages would wait.
+    const postgres::Options own{.schema = "deliver_" + std::to_string(state.range(0))};
+    Sender sender{postgres::open(conninfo, own),
+                  postgres::open(conninfo, own),
                   {to(sink.url(), "*", static_cast<std::uint32_t>(state.range(0)))}};
     sender.publish_and_wait(1'000);
     for (auto _ : state) sender.publish_and_wait(kMessages);
