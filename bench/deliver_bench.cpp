@@ -173,6 +173,12 @@ void deliver_beside_hanging(benchmark::State& state) {
 }
 BENCHMARK(deliver_beside_hanging)->Arg(0)->Arg(500)->Unit(benchmark::kMillisecond)->UseRealTime();
 
+void report(benchmark::State& state, std::vector<double>& microseconds) {
+    std::ranges::sort(microseconds);
+    state.counters["p50_us"] = microseconds[microseconds.size() / 2];
+    state.counters["p99_us"] = microseconds[microseconds.size() * 99 / 100];
+}
+
 /// From the call that publishes to the receiver's answer, one at a time.
 void deliver_latency(benchmark::State& state) {
     const File file;
@@ -193,9 +199,7 @@ void deliver_latency(benchmark::State& state) {
             std::chrono::steady_clock::now() - begin;
         took.push_back(one.count());
     }
-    std::ranges::sort(took);
-    state.counters["p50_us"] = took[took.size() / 2];
-    state.counters["p99_us"] = took[took.size() * 99 / 100];
+    report(state, took);
 }
 BENCHMARK(deliver_latency)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
@@ -224,9 +228,7 @@ void deliver_beside_a_busy_tenant(benchmark::State& state) {
             std::chrono::steady_clock::now() - begin;
         took.push_back(one.count());
     }
-    std::ranges::sort(took);
-    state.counters["p50_us"] = took[took.size() / 2];
-    state.counters["p99_us"] = took[took.size() * 99 / 100];
+    report(state, took);
 }
 BENCHMARK(deliver_beside_a_busy_tenant)
     ->Arg(0)

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "waybill/box.hpp"
 #include "waybill/inline.hpp"
 #include "waybill/message.hpp"
 #include "waybill/outcome.hpp"
@@ -39,6 +40,8 @@ struct Delivery {
     Fence fence{};
     /// After this the attempt counts as failed, whatever becomes of it.
     LocalTime deadline = local_never;
+    /// Which attempts are written down: of others nobody reads a `DeliveryResult::detail`.
+    AttemptsLog attempts_log = AttemptsLog::failures;
     /// For a TargetFamily: the key of the target. Empty for others, who know.
     std::string target{};
 };

@@ -55,6 +55,12 @@ struct Target {
     bool operator==(const Target&) const = default;
 };
 
+/// Its key, or a former one.
+bool is_named(const Target& target, std::string_view key);
+
+/// Whether a message is for a target, among all that are registered: `other_tenants` depends on the others.
+bool wants(const Target& target, const Message& message, std::span<const Target> registry);
+
 /// How often, and after which pauses.
 struct RetryPolicy {
     /// Attempts in total, the first included. 1 … 1,000.

@@ -20,10 +20,7 @@ std::int64_t place_of_cursor(const std::string& cursor, std::int64_t beginning) 
 
 bool waits_for(const Target& target, const Entry& row, const Message& message) {
     if (row.parked) return false;
-    const auto is_ours = [&](const std::string& key) {
-        return key == target.key ||
-               std::ranges::find(target.legacy_keys, key) != target.legacy_keys.end();
-    };
+    const auto is_ours = [&](const std::string& key) { return is_named(target, key); };
     const bool is_for_it = row.only.empty() ? matches(target.matcher, message)
                                             : std::ranges::any_of(row.only, is_ours);
     return is_for_it && std::ranges::none_of(row.progress, [&](const Progress& progress) {

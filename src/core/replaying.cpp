@@ -8,11 +8,6 @@
 namespace waybill::detail {
 namespace {
 
-bool is_named(const Target& target, std::string_view key) {
-    return target.key == key ||
-           std::ranges::find(target.legacy_keys, key) != target.legacy_keys.end();
-}
-
 const Target* registered(std::span<const Target> targets, const std::string& box,
                          std::string_view key) {
     const auto found = std::ranges::find_if(
@@ -31,11 +26,12 @@ const Target* first_of_chain(std::span<const Target> targets, const Target& targ
     return first;
 }
 
-bool is_open(const Target& target, const Entry& row, const Message& message) {
+bool is_open(const Target& target, const Entry& row, const Message& message,
+             std::span<const Target> targets) {
     const auto known = std::ranges::find_if(
         row.progress, [&](const Progress& progress) { return is_named(target, progress.target); });
     if (known != row.progress.end()) return known->state == Progress::State::ready;
-    return row.only.empty() ? matches(target.matcher, message)
+    return row.only.empty() ? wants(target, message, targets)
                             : std::ranges::any_of(row.only, [&](const std::string& key) {
                                   return is_named(target, key);
                               });
@@ -78,8 +74,9 @@ ReplayVerdict judge_replay(const std::string& key, const ReplayFacts& facts,
     }
     ReplayVerdict verdict{.target = target->key};
     const std::string name = "target " + in_quotes(target->key);
-    if (std::ranges::any_of(
-            facts.open, [&](const Entry& row) { return is_open(*target, row, facts.message); })) {
+    if (std::ranges::any_of(facts.open, [&](const Entry& row) {
+            return is_open(*target, row, facts.message, targets);
+        })) {
         verdict.refusal = name + " has not ended its delivery of this message yet";
     } else if (lane_stands_here(*target, facts, targets)) {
         verdict.refusal = lane_stands_at_it;
@@ -88,7 +85,7 @@ ReplayVerdict judge_replay(const std::string& key, const ReplayFacts& facts,
                    [&](const DeadLetter& dead) { return is_named(*target, dead.target); });
                letter != facts.letters.end()) {
         verdict.dead_as = letter->target;
-    } else if (!matches(target->matcher, facts.message)) {
+    } else if (!wants(*target, facts.message, targets)) {
         // Not even by hand: what is one tenant's must not reach another by a filter that is too wide.
         verdict.refusal = name + " does not want this message: its matcher says otherwise";
     }

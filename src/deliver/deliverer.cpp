@@ -1,10 +1,10 @@
-#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "deliver/endpoints.hpp"
 #include "deliver/keyring.hpp"
+#include "deliver/lookout.hpp"
 #include "deliver/request.hpp"
 #include "deliver/worker.hpp"
 #include "transport/http_out/http_out.hpp"
@@ -17,13 +17,6 @@ namespace {
 
 using deliver::Judgement;
 using deliver::SubscriptionPtr;
-
-/// A reader's own, until it says something else.
-struct Known {
-    std::shared_ptr<SubscriptionReader> reader{};
-    std::vector<Subscription> said{};
-    std::string last_error{};
-};
 
 }  // namespace
 
@@ -38,8 +31,6 @@ struct Deliverer::Parts {
         if (!options.egress) options.egress = make_egress({});
     }
 
-    void look();
-    void recall(const std::vector<Target>& targets);
     void wake();
     void start(Job job);
     void find_secret_then_send(const std::shared_ptr<Job>& job,
@@ -60,9 +51,8 @@ struct Deliverer::Parts {
     deliver::Endpoints endpoints{};
     deliver::Keyring keyring;
 
-    std::mutex look_mutex{};  ///< held while readers are asked; guards the two below
-    std::vector<Known> readers{};
-    deliver::Endpoints::Change undeclared{};
+    deliver::Lookout lookout{store, book.get(), endpoints,
+                             [this](const SubscriptionNews& news) { tell(news); }};
 
     std::mutex mutex{};  ///< guards the four below
     std::function<void()> changed{};
@@ -73,66 +63,6 @@ struct Deliverer::Parts {
 
     std::unique_ptr<http_out::HttpOut> out = std::make_unique<http_out::HttpOut>();
 };
-
-/// Under look_mutex.
-void Deliverer::Parts::look() {
-    bool is_new = false;
-    for (Known& known : readers) {
-        try {
-            auto said = known.reader->read();
-            known.last_error.clear();
-            if (!said) continue;
-            known.said = std::move(*said);
-            is_new = true;
-        } catch (const std::exception& error) {
-            if (known.last_error != error.what()) {
-                known.last_error = error.what();
-                tell({.kind = SubscriptionNews::Kind::unreadable, .text = known.last_error});
-            }
-        }
-    }
-    if (is_new) {
-        std::vector<Subscription> all;
-        for (const Known& known : readers) {
-            for (const Subscription& one : known.said) {
-                all.push_back(one);
-                if (!one.problem.empty()) {
-                    tell({.kind = SubscriptionNews::Kind::unreadable,
-                          .subscription = one.id,
-                          .text = one.problem});
-                }
-            }
-        }
-        auto change = endpoints.put(std::move(all));
-        recall(change.wanted);
-        std::ranges::move(change.wanted, std::back_inserter(undeclared.wanted));
-        std::ranges::move(change.unwanted, std::back_inserter(undeclared.unwanted));
-        wake();
-    }
-    // What could not be told to the store is told again.
-    try {
-        if (!undeclared.wanted.empty()) store.store().declare({}, undeclared.wanted);
-    } catch (const StoreError& error) {
-        if (error.reaction() != Reaction::give_up && error.reaction() != Reaction::bad_data) throw;
-        // Of a box that is not there: no reason to keep the others from starting.
-        tell({.kind = SubscriptionNews::Kind::unreadable, .text = error.what()});
-    }
-    undeclared.wanted.clear();
-    for (const Target& target : undeclared.unwanted) {
-        store.catalogue()->forget_target(target.box, target.key);
-    }
-    undeclared.unwanted.clear();
-}
-
-/// Since when they fail, as somebody wrote it down before.
-void Deliverer::Parts::recall(const std::vector<Target>& targets) {
-    for (const Target& target : targets) {
-        const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
-        if (const auto since = id && book ? book->failing_since(*id) : std::nullopt) {
-            endpoints.recall(target.key, *since);
-        }
-    }
-}
 
 void Deliverer::Parts::wake() {
     std::function<void()> tell_engine;
@@ -152,7 +82,7 @@ void Deliverer::Parts::start(Job job) {
     // Who asks for one by name wants it.
     const bool is_asked_for = item.requeues > 0;
     if (!is_asked_for && deliver::published_at(*item.message) < begin.subscription->skip_before) {
-        endpoints.released(key);
+        if (!begin.wait) endpoints.released(key);
         return end(shared, Dead{"skipped by an operator"});
     }
     if (begin.wait) return end(shared, Defer{.delay = *begin.wait, .whole_target = true});
@@ -175,6 +105,11 @@ void Deliverer::Parts::start(Job job) {
 /// A program or a file may say it: not on the engine's thread.
 void Deliverer::Parts::find_secret_then_send(const std::shared_ptr<Job>& job,
                                              const SubscriptionPtr& subscription) {
+    {
+        // A program may take seconds to say a secret, and nobody waits for it any more.
+        const std::lock_guard lock{mutex};
+        if (closing) return;
+    }
     const std::string& tenant = job->delivery.items.front().message->tenant;
     std::optional<std::string> secret = keyring.find(tenant, clock.now());
     try {
@@ -241,13 +176,17 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
         under_way.erase(job->delivery.number);
         return job->completion({});
     }
-    Judgement judgement = deliver::judge(*subscription, result, clock.wall());
-    json::Object report = deliver::report_of(result);
-    report.emplace_back("delivery_id",
-                        to_string(webhook::delivery_id(*item.message, subscription->id,
-                                                       deliver::attempt_of(item))));
+    Judgement judgement = deliver::judge(result, subscription->client_errors, clock.wall());
+    std::string detail;
+    if (deliver::is_logged(judgement.outcome, job->delivery.attempts_log)) {
+        json::Object report = deliver::report_of(result);
+        report.emplace_back("delivery_id",
+                            to_string(webhook::delivery_id(*item.message, subscription->id,
+                                                           deliver::attempt_of(item))));
+        detail = json::to_text(report);
+    }
     const auto news = endpoints.ended(key, judgement, clock.now(), clock.wall());
-    end(job, std::move(judgement.outcome), json::to_text(report));
+    end(job, std::move(judgement.outcome), std::move(detail));
     if (news) tell(*news);
 }
 
@@ -301,17 +240,13 @@ void Deliverer::Parts::post(std::function<void()> task) {
 Deliverer::Deliverer(StoreHandle store, std::vector<std::shared_ptr<SubscriptionReader>> readers,
                      std::shared_ptr<SubscriptionBook> book, DeliverOptions options)
     : parts_(std::make_unique<Parts>(std::move(store), std::move(book), std::move(options))) {
-    for (auto& reader : readers) parts_->readers.push_back({.reader = std::move(reader)});
-    const auto regularly = [parts = parts_.get()] {
-        const std::lock_guard lock{parts->look_mutex};
-        try {
-            parts->look();
-        } catch (const StoreError& error) {
-            parts->tell({.kind = SubscriptionNews::Kind::unreadable, .text = error.what()});
-        }
-    };
+    for (auto& reader : readers) parts_->lookout.add(std::move(reader));
     const std::lock_guard lock{parts_->mutex};
-    parts_->worker = std::make_unique<deliver::Worker>(regularly, parts_->options.refresh);
+    parts_->worker = std::make_unique<deliver::Worker>(
+        [parts = parts_.get()] {
+            if (parts->lookout.look_again()) parts->wake();
+        },
+        parts_->options.refresh);
 }
 
 Deliverer::~Deliverer() {
@@ -361,8 +296,7 @@ void Deliverer::prepare() {
 }
 
 void Deliverer::refresh() {
-    const std::lock_guard lock{parts_->look_mutex};
-    parts_->look();
+    if (parts_->lookout.look()) parts_->wake();
 }
 
 std::vector<Subscription> Deliverer::subscriptions() const {

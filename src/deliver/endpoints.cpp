@@ -77,17 +77,12 @@ std::vector<Subscription> Endpoints::all() const {
     return all;
 }
 
-std::uint64_t Endpoints::version() const {
-    const std::lock_guard lock{mutex_};
-    return version_;
-}
-
 Endpoints::Begin Endpoints::begin(const std::string& key, LocalTime now) {
     const std::lock_guard lock{mutex_};
     const auto found = endpoints_.find(key);
     if (found == endpoints_.end()) return {};
     Endpoint& endpoint = found->second;
-    if (endpoint.disabled || waybill::options_of(*endpoint.subscription).held) return {};
+    if (endpoint.disabled || is_held(*endpoint.subscription)) return {};
     if (const auto wait = endpoint.circuit.wait(now)) return {endpoint.subscription, wait};
     return {endpoint.subscription, std::nullopt};
 }

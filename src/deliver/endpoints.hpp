@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -34,7 +35,7 @@ public:
     /// Of one that is not known: held.
     TargetOptions options_of(const std::string& key) const;
     std::vector<Subscription> all() const;
-    std::uint64_t version() const;
+    std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
     struct Begin {
         /// Null: it is not known, or not active.
@@ -61,9 +62,10 @@ private:
     std::optional<SubscriptionNews> went_badly(Endpoint& endpoint, const Judgement& judgement,
                                                LocalTime now, StoreTime wall);
 
-    mutable std::mutex mutex_{};  ///< guards the two below
+    mutable std::mutex mutex_{};  ///< guards the one below
     std::unordered_map<std::string, Endpoint> endpoints_{};
-    std::uint64_t version_ = 1;
+    /// Looked at whenever the engine takes a turn.
+    std::atomic<std::uint64_t> version_{1};
 };
 
 }  // namespace waybill::deliver

@@ -25,7 +25,8 @@ std::string answered(const http_out::Result& result) {
 
 }  // namespace
 
-Judgement judge(const Subscription& subscription, const http_out::Result& result, StoreTime now) {
+Judgement judge(const http_out::Result& result, Subscription::ClientErrors client_errors,
+                StoreTime now) {
     if (result.failure == http_out::Failure::blocked) {
         return {.outcome = Fail{.reason = "blocked: " + result.error +
                                           "; what may be called is in [egress]"},
@@ -46,12 +47,17 @@ Judgement judge(const Subscription& subscription, const http_out::Result& result
                 .rest = wish};
     }
     const bool is_clients_fault = status >= 400 && status < 500 && status != 408 && status != 425;
-    if (is_clients_fault && subscription.client_errors == Subscription::ClientErrors::dead) {
+    if (is_clients_fault && client_errors == Subscription::ClientErrors::dead) {
         return {.outcome = Fail{.reason = answered(result), .permanent = true},
                 .health = Health::unwell};
     }
     return {.outcome = Fail{.reason = answered(result)},
             .health = status >= 500 ? Health::failing : Health::unwell};
+}
+
+bool is_logged(const Outcome& outcome, AttemptsLog log) {
+    return log == AttemptsLog::all ||
+           (log == AttemptsLog::failures && !std::holds_alternative<Done>(outcome));
 }
 
 json::Object report_of(const http_out::Result& result) {

@@ -24,9 +24,12 @@ struct Judgement {
     std::optional<Duration> rest{};
 };
 
-Judgement judge(const Subscription& subscription, const http_out::Result& result, StoreTime now);
+Judgement judge(const http_out::Result& result, Subscription::ClientErrors client_errors,
+                StoreTime now);
 
-/// For the log of attempts.
+/// Whether an attempt that ended so is written down.
+bool is_logged(const Outcome& outcome, AttemptsLog log);
+/// What is written down of it.
 json::Object report_of(const http_out::Result& result);
 /// No endpoint can ask for more.
 inline constexpr Duration retry_after_most = std::chrono::hours{1};

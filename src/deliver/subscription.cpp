@@ -100,13 +100,16 @@ Target target_of(const Subscription& subscription) {
                                                         : tenant}};
 }
 
+bool is_held(const Subscription& subscription) {
+    return subscription.state != Subscription::State::active || !subscription.problem.empty();
+}
+
 TargetOptions options_of(const Subscription& subscription) {
-    return {
-        .retry = subscription.retry,
-        .timeout = std::min(subscription.timeout, Duration{10min}) + kMargin,
-        .concurrency = subscription.concurrency,
-        .rate = subscription.rate,
-        .held = subscription.state != Subscription::State::active || !subscription.problem.empty()};
+    return {.retry = subscription.retry,
+            .timeout = std::min(subscription.timeout, Duration{10min}) + kMargin,
+            .concurrency = subscription.concurrency,
+            .rate = subscription.rate,
+            .held = is_held(subscription)};
 }
 
 Uuid static_subscription_id(const Subscription& subscription, std::uint32_t ordinal) {

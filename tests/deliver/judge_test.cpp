@@ -9,15 +9,17 @@ namespace {
 
 using namespace std::chrono_literals;
 using Health = Judgement::Health;
+using ClientErrors = Subscription::ClientErrors;
 
 constexpr StoreTime kNow{std::chrono::seconds{1'794'813'022}};
 
-Judgement of_status(unsigned status, HttpHeaders headers = {}, const Subscription& to = {}) {
+Judgement of_status(unsigned status, HttpHeaders headers = {},
+                    ClientErrors client_errors = ClientErrors::retry) {
     http_out::Result result;
     result.status = status;
     result.headers = std::move(headers);
     result.body = "text";
-    return judge(to, result, kNow);
+    return judge(result, client_errors, kNow);
 }
 
 TEST(Judge, AnyOfTwoHundredIsDone) {
@@ -43,6 +45,19 @@ TEST(Judge, RetryAfterIsHonouredWithinBounds) {
     EXPECT_EQ(wait(500, "120"), std::nullopt);
 }
 
+TEST(Judge, ADateIsARetryAfterToo) {
+    const HttpHeaders headers{{"Retry-After", "Mon, 16 Nov 2026 07:11:22 GMT"}};
+    EXPECT_EQ(std::get<Fail>(of_status(503, headers).outcome).retry_after, 1min);
+}
+
+TEST(Judge, ALongAnswerIsAShortReason) {
+    http_out::Result result;
+    result.status = 500;
+    result.body = std::string(5'000, 'x');
+    const Judgement judged = judge(result, ClientErrors::retry, kNow);
+    EXPECT_LT(std::get<Fail>(judged.outcome).reason.size(), 600U);
+}
+
 TEST(Judge, ARedirectIsAFailureThatSaysWhereItPoints) {
     const Judgement redirect = of_status(302, {{"Location", "http://127.0.0.1/admin"}});
     EXPECT_EQ(std::get<Fail>(redirect.outcome).reason,
@@ -50,12 +65,12 @@ TEST(Judge, ARedirectIsAFailureThatSaysWhereItPoints) {
 }
 
 TEST(Judge, WhatAClientErrorMeansIsForTheSubscriptionToSay) {
-    const Subscription strict{.client_errors = Subscription::ClientErrors::dead};
     EXPECT_FALSE(std::get<Fail>(of_status(400).outcome).permanent);
-    EXPECT_TRUE(std::get<Fail>(of_status(400, {}, strict).outcome).permanent);
-    EXPECT_TRUE(std::get<Fail>(of_status(404, {}, strict).outcome).permanent);
+    EXPECT_TRUE(std::get<Fail>(of_status(400, {}, ClientErrors::dead).outcome).permanent);
+    EXPECT_TRUE(std::get<Fail>(of_status(404, {}, ClientErrors::dead).outcome).permanent);
     for (const unsigned status : {408U, 425U, 429U, 500U}) {
-        EXPECT_FALSE(std::get<Fail>(of_status(status, {}, strict).outcome).permanent) << status;
+        EXPECT_FALSE(std::get<Fail>(of_status(status, {}, ClientErrors::dead).outcome).permanent)
+            << status;
     }
 }
 
@@ -66,7 +81,7 @@ TEST(Judge, OnlyWhatSaysThatItCannotOpensACircuit) {
     http_out::Result none;
     none.failure = http_out::Failure::connect;
     none.error = "refused";
-    const Judgement judged = judge({}, none, kNow);
+    const Judgement judged = judge(none, ClientErrors::retry, kNow);
     EXPECT_EQ(judged.health, Health::failing);
     EXPECT_EQ(std::get<Fail>(judged.outcome).reason, "connect: refused");
 }

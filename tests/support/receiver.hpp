@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -105,6 +106,26 @@ private:
     bool stopping_ = false;
     std::list<Guest> guests_{};
     std::jthread accepting_{};
+};
+
+/// A proxy that answers the request in its tunnel with 204 itself. For one request.
+class Tunnel {
+public:
+    std::string url() const { return receiver_.url(); }
+    /// The head of the CONNECT.
+    std::string asked_for() { return asked_for_.get_future().get(); }
+    /// What came through the tunnel.
+    std::string passed_on() { return passed_on_.get_future().get(); }
+
+private:
+    std::promise<std::string> asked_for_{};
+    std::promise<std::string> passed_on_{};
+    Receiver receiver_{[this](Connection& connection) {
+        asked_for_.set_value(connection.request());
+        connection.send("HTTP/1.1 200 Tunnel\r\n\r\n");
+        passed_on_.set_value(connection.request());
+        connection.send("HTTP/1.1 204 No Content\r\n\r\n");
+    }};
 };
 
 /// "HTTP/1.1 200 OK" with a body and its length.

@@ -206,25 +206,18 @@ TEST(HttpOut, WhatIsNoUrlOrWouldBeTwoHeadersIsBlocked) {
 }
 
 TEST(HttpOut, AProxyIsAskedForATunnelAndSeesNoHeaders) {
-    std::promise<std::string> to_proxy;
-    std::promise<std::string> to_receiver;
-    Receiver proxy{[&](Connection& connection) {
-        to_proxy.set_value(connection.request());
-        connection.send("HTTP/1.1 200 Tunnel\r\n\r\n");
-        to_receiver.set_value(connection.request());
-        connection.send(http_answer(204));
-    }};
+    Tunnel proxy;
 
     const Result result = perform({.url = "http://198.51.100.7:81/x",
                                    .headers = {{"X-Secret", "1"}},
                                    .proxy = "http://me:word@" + proxy.url().substr(7)});
 
     EXPECT_EQ(result.status, 204U);
-    const std::string asked = to_proxy.get_future().get();
+    const std::string asked = proxy.asked_for();
     EXPECT_THAT(asked, StartsWith("CONNECT 198.51.100.7:81 HTTP/1.1\r\n"));
     EXPECT_THAT(asked, HasSubstr("Proxy-Authorization: Basic "));
     EXPECT_THAT(asked, ::testing::Not(HasSubstr("X-Secret")));
-    EXPECT_THAT(to_receiver.get_future().get(), StartsWith("POST /x HTTP/1.1\r\n"));
+    EXPECT_THAT(proxy.passed_on(), StartsWith("POST /x HTTP/1.1\r\n"));
 }
 
 TEST(HttpOut, AProxyThatRefusesIsNoAnswerOfTheReceiver) {

@@ -221,21 +221,14 @@ TEST_F(Names, WhatWasFoundIsUsedWhileTheServersFail) {
 }
 
 TEST_F(Names, AProxyIsToldAnAddressThatWasJudgedAndTheReceiverItsName) {
-    std::promise<std::string> to_proxy;
-    std::promise<std::string> to_receiver;
-    Receiver proxy{[&](Connection& connection) {
-        to_proxy.set_value(connection.request());
-        connection.send("HTTP/1.1 200 Tunnel\r\n\r\n");
-        to_receiver.set_value(connection.request());
-        connection.send(http_answer(204));
-    }};
+    Tunnel proxy;
     all_have({.addresses = {"127.0.0.2"}});
     Request through = request("a.example");
     through.proxy = proxy.url();
 
     EXPECT_EQ(ask(out(), through).status, 204U);
-    EXPECT_THAT(to_proxy.get_future().get(), StartsWith("CONNECT 127.0.0.2:"));
-    EXPECT_THAT(to_receiver.get_future().get(), HasSubstr("\r\nHost: a.example:"));
+    EXPECT_THAT(proxy.asked_for(), StartsWith("CONNECT 127.0.0.2:"));
+    EXPECT_THAT(proxy.passed_on(), HasSubstr("\r\nHost: a.example:"));
 }
 
 TEST_F(Names, AProxyIsNotAskedForAForbiddenAddress) {

@@ -85,6 +85,7 @@ struct Run {
     std::uint32_t target = 0;
     /// Of the family's target.
     std::string key{};
+    AttemptsLog attempts_log = AttemptsLog::failures;
     std::vector<RunItem> items{};
     /// To pass downstream, and for inline transactions.
     Fence fence{};

@@ -186,8 +186,8 @@ private:
     bool rests(const TargetState& target) const;
     bool somebody_is_hungry() const;
     static std::uint64_t kept_here(const ReadyQueue::Item& item);
-    bool has_room(const BoxState& box, const TargetState& target,
-                  const TargetOptions& options) const;
+    static bool has_room_for_one(const BoxState& box, const TargetState& target);
+    void run_ended(const RunState& run);
     bool take_rate_token(TargetState& target, const TargetOptions& options, std::uint32_t live);
     bool still_startable(const ReadyQueue::Item& item);
     void launch(std::uint32_t box, std::uint32_t target, std::span<const ReadyQueue::Item> items);

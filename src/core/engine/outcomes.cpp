@@ -58,9 +58,7 @@ void Machine::end_run(Completed& completed) {
         ghost_returned(run);
         return spare_runs_.keep(std::move(ended));
     }
-    --in_flight_;
-    --boxes_[run.box]->running;
-    --boxes_[run.box]->targets[run.target].running;
+    run_ended(run);
     abandoned_ -= run.timed_out ? 1 : 0;
     Partition& partition = *find_partition(run.partition);
     --partition.running;
@@ -76,6 +74,14 @@ void Machine::end_run(Completed& completed) {
         end_part(run, run.parts[i], std::move(result));
     }
     spare_runs_.keep(std::move(ended));
+}
+
+/// There is room for another.
+void Machine::run_ended(const RunState& run) {
+    --in_flight_;
+    --boxes_[run.box]->running;
+    --boxes_[run.box]->targets[run.target].running;
+    join_rotation(run.box, run.target);
 }
 
 bool Machine::run_is_strict(const RunState& run) const {
@@ -135,9 +141,7 @@ void Machine::make_ghost(RunState& run, bool timed_out) {
     run.ghost = true;
     abandoned_ += timed_out && !run.timed_out ? 1 : 0;
     run.timed_out = run.timed_out || timed_out;
-    --in_flight_;
-    --boxes_[run.box]->running;
-    --boxes_[run.box]->targets[run.target].running;
+    run_ended(run);
     for (const RunState::Part& part : run.parts) {
         ++ghosts_[delivery_ghost(part.message, run.target)];
     }

@@ -8,11 +8,6 @@ namespace {
 
 constexpr std::size_t kForeignMax = 64;
 
-bool is_named(const Target& target, std::string_view key) {
-    return key == target.key ||
-           std::ranges::find(target.legacy_keys, key) != target.legacy_keys.end();
-}
-
 }  // namespace
 
 /// Every registered target that wants the message, with what is already known of its delivery.

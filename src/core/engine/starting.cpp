@@ -16,7 +16,8 @@ void Machine::push_ready(Work& work, std::uint32_t delivery) {
 
 void Machine::join_rotation(std::uint32_t box, std::uint32_t index) {
     TargetState& target = boxes_[box]->targets[index];
-    if (!target.in_rotation && !target.ready.empty() && !rests(target)) {
+    if (!target.in_rotation && !target.ready.empty() && !rests(target) &&
+        has_room_for_one(*boxes_[box], target)) {
         target.in_rotation = true;
         rotation_.emplace_back(box, index);
     }
@@ -98,7 +99,9 @@ void Machine::start_runs() {
         rotation_.pop_front();
         const bool started = start_one(box, index, limit);
         TargetState& target = boxes_[box]->targets[index];
-        target.in_rotation = !target.ready.empty() && !rests(target);
+        // One that is full comes back when a run of it ends.
+        target.in_rotation =
+            !target.ready.empty() && !rests(target) && has_room_for_one(*boxes_[box], target);
         if (target.in_rotation) {
             rotation_.emplace_back(box, index);
         }
@@ -118,8 +121,8 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
         return false;  // what it does not know of may come first in its lane
     }
     const TargetOptions& options = target.options;
-    if (rests(target) || !has_room(box, target, options) ||
-        !take_rate_token(target, options, box.live)) {
+    if (rests(target) || box.running >= box.box->options.concurrency ||
+        !has_room_for_one(box, target) || !take_rate_token(target, options, box.live)) {
         return false;
     }
     const bool shares = options.calls != Calls::batch && somebody_is_hungry();
@@ -163,13 +166,10 @@ std::uint64_t Machine::kept_here(const ReadyQueue::Item& item) {
     return partition.running > 0 ? UINT64_MAX : partition.waiting;
 }
 
-bool Machine::has_room(const BoxState& box, const TargetState& target,
-                       const TargetOptions& options) const {
-    if (box.running >= box.box->options.concurrency) {
-        return false;
-    }
-    return options.concurrency == 0 ||
-           target.running < std::max<std::uint32_t>(1, options.concurrency / box.live);
+/// By its own limit.
+bool Machine::has_room_for_one(const BoxState& box, const TargetState& target) {
+    const std::uint32_t limit = target.options.concurrency;
+    return limit == 0 || target.running < std::max<std::uint32_t>(1, limit / box.live);
 }
 
 /// A token bucket of a tenth of a second, so that a limit holds over any second.
@@ -309,6 +309,7 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
     command.id = last_run_;
     command.box = box_index;
     command.target = route.local;
+    command.attempts_log = box.box->options.attempts_log;
     if (route.local >= box.box->targets.size()) {
         command.key = route.target.key;
     }

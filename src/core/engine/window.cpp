@@ -14,7 +14,7 @@ constexpr Duration kSoon = 1s;
 /// Looking for things to send away costs time: not more often than this.
 constexpr Duration kReliefPause = 20ms;
 
-/// In the order in which they give memory back, the last first: those that can use it.
+/// Those that cannot use their memory give it back first, then the largest.
 struct LargeChain {
     bool idle = false;
     std::uint64_t bytes = 0;

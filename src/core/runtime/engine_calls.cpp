@@ -65,6 +65,7 @@ Delivery delivery_of(engine::Run& run, std::size_t items) {
             .items = std::move(run.items),
             .fence = std::move(run.fence),
             .deadline = run.deadline,
+            .attempts_log = run.attempts_log,
             .target = std::move(run.key)};
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "core/text.hpp"
 #include "core/webhook/header_rules.hpp"
 #include "waybill/webhook.hpp"
 
@@ -11,7 +10,6 @@ namespace waybill::server {
 namespace {
 
 constexpr std::string_view kKeptHeader = "header.";
-constexpr std::size_t kReasonBytesMax = 500;
 
 void add(HttpHeaders& headers, const std::string& name, const std::string& value) {
     std::string clean = webhook::header_value(value);
@@ -44,22 +42,6 @@ std::optional<HttpHeaders> outgoing_headers(const DeliveryItem& item, const std:
         if (!webhook::is_reserved_header(original)) add(*headers, original, value);
     }
     return headers;
-}
-
-Outcome outcome_of(const http_out::Result& result, StoreTime now) {
-    if (result.status >= 200 && result.status < 300) return Done{};
-    if (result.verdict != http_out::Verdict::allowed) {
-        return Fail{.reason = "blocked: " + result.error + "; what may be called is in [egress]"};
-    }
-    if (result.status == 0) return Fail{.reason = "no answer: " + result.error};
-    const std::string answer = "answered " + std::to_string(result.status) +
-                               (result.body.empty() ? "" : ": ") +
-                               clean_text(result.body, kReasonBytesMax);
-    if (result.status == 410) return Dead{.reason = answer};
-    if (result.status == 429 || result.status == 503) {
-        return Fail{.reason = answer, .retry_after = webhook::retry_after(result.headers, now)};
-    }
-    return Fail{.reason = answer};
 }
 
 }  // namespace waybill::server

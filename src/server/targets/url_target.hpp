@@ -18,6 +18,8 @@ struct UrlTargetOptions {
     /// Empty: unsigned.
     std::string secret{};
     Duration timeout = std::chrono::seconds{30};
+    http_out::Tls tls{};
+    std::string proxy{};
     /// Null: anywhere.
     std::shared_ptr<const http_out::Egress> egress{};
     std::uint64_t response_bytes_max = std::uint64_t{64} << 10;

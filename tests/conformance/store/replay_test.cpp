@@ -60,6 +60,25 @@ TEST_P(Replay, AFinishedDeliveryIsNewWorkForItsTargetOnly) {
     EXPECT_EQ(state(1), Filter::State::open);
 }
 
+/// What is one tenant's must not reach whoever gets the others' by a filter that is too wide.
+TEST_P(Replay, WhoGetsOtherTenantsIsNotSentThatOfATenantWithItsOwn) {
+    declare();
+    declare_target(
+        {.box = "orders", .key = "default", .matcher = {.tenant = std::string{other_tenants}}});
+    declare_target({.box = "orders", .key = "acme", .matcher = {.tenant = "acme"}});
+    Message of_acme = order(1);
+    of_acme.tenant = "acme";
+    Message of_another = order(2);
+    of_another.tenant = "another";
+    append_all({of_acme, of_another});
+    Host host = owner();
+    for (const Entry& row : host.scan()) host.finish(row);
+
+    expect_refused(1, "does not want this message", "default");
+    EXPECT_TRUE(replay(1, "acme").carried_out);
+    EXPECT_TRUE(replay(2, "default").carried_out);
+}
+
 TEST_P(Replay, AReplayGoesToTheTailOfItsLane) {
     declare();
     append_all({order(1, "a"), order(2, "a")});

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "deliver/endpoints.hpp"
+#include "waybill/deliver.hpp"
+
+namespace waybill::deliver {
+
+/// Asks the readers, and keeps the endpoints and the store's registry as they say.
+///
+/// Thread safety: any thread.
+/// Lifetime:      what it is given outlives it.
+class Lookout {
+public:
+    using Tell = std::function<void(const SubscriptionNews&)>;
+
+    Lookout(StoreHandle& store, SubscriptionBook* book, Endpoints& endpoints, Tell tell)
+        : store_(store), book_(book), endpoints_(endpoints), tell_(std::move(tell)) {}
+
+    void add(std::shared_ptr<SubscriptionReader> reader);
+    /// Whether anybody said something new. Throws StoreError when the registry cannot be told; it is told with
+    /// the next look.
+    bool look();
+    /// The same for who comes regularly: what goes wrong is told, a trouble that lasts once.
+    bool look_again();
+
+private:
+    /// A reader's own, until it says something else.
+    struct Known {
+        std::shared_ptr<SubscriptionReader> reader{};
+        std::vector<Subscription> said{};
+        std::string last_error{};
+    };
+
+    bool ask();
+    void put();
+    void recall(const std::vector<Target>& targets);
+    void declare();
+    void declare_one(const Target& target);
+    bool look_under_lock();
+
+    StoreHandle& store_;
+    SubscriptionBook* const book_;
+    Endpoints& endpoints_;
+    const Tell tell_;
+
+    std::mutex mutex_{};  ///< held while readers are asked; guards all below
+    std::vector<Known> readers_{};
+    Endpoints::Change undeclared_{};
+    bool untold_ = false;
+    std::string last_trouble_{};
+};
+
+}  // namespace waybill::deliver
