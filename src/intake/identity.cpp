@@ -12,7 +12,8 @@ std::string hash_of(std::string_view text) {
     return signing::to_hex(sha256_bytes(text));
 }
 
-/// Colons separate the parts of a key.
+}  // namespace
+
 std::string without_colons(std::string_view text) {
     std::string safe;
     for (const char c : text) {
@@ -26,8 +27,6 @@ std::string without_colons(std::string_view text) {
     }
     return safe;
 }
-
-}  // namespace
 
 std::string dedup_key(const Source& source, const Parsed& parsed, std::string_view body) {
     if (parsed.id.empty() && !parsed.body_is_identity) return {};

@@ -83,7 +83,11 @@ static HttpResponse with_problems_named(Answer answer) {
 
 HttpResponse Admin::publish_as(const Publisher& publisher, const HttpRequest& request) {
     try {
-        return with_problems_named([&] { return publish(request, append_, &publisher); });
+        Publisher here = publisher;
+        if (const auto config = config_()) {
+            for (const Source& source : config->sources) here.closed_boxes.push_back(source.box);
+        }
+        return with_problems_named([&] { return publish(request, append_, &here); });
     } catch (const StoreError& problem) {
         return error_response(503, "store-unavailable", problem.what());
     }

@@ -6,11 +6,14 @@
 #include <string>
 #include <utility>
 
+#include "core/sha256.hpp"
+#include "intake/identity.hpp"
 #include "server/admin_query.hpp"
 #include "server/answer.hpp"
 #include "server/config/units.hpp"
 #include "waybill/append.hpp"
 #include "waybill/json.hpp"
+#include "waybill/message_check.hpp"
 #include "waybill/signing.hpp"
 
 namespace waybill::server {
@@ -93,6 +96,22 @@ bool put_claim(const std::optional<std::string>& claim, std::string& field) {
     return true;
 }
 
+/// "tenant:name": what one tenant names is not what another calls the same. Too long for a field, it is a hash.
+std::string name_of(const std::string& tenant, const std::string& name) {
+    // What no field could hold is refused as it was sent.
+    if (name.empty() || name.size() > field_bytes_max) return name;
+    std::string whole = intake::without_colons(tenant) + ":" + name;
+    if (whole.size() <= field_bytes_max) return whole;
+    return "sha256:" + signing::to_hex(sha256_bytes(whole));
+}
+
+/// Nobody learns of, suppresses, replaces or holds up what is another's.
+void keep_apart(const std::string& tenant, Message& message) {
+    for (std::string* const name : {&message.dedup_key, &message.lane, &message.collapse_key}) {
+        *name = name_of(tenant, *name);
+    }
+}
+
 HttpResponse answer(unsigned status, const AppendResult& result, const char* word) {
     return json_response(status, json::Object{{"id", to_string(result.id)}, {"status", word}});
 }
@@ -113,6 +132,12 @@ HttpResponse publish(const HttpRequest& request, const AppendMessage& append,
                 403, "wrong-user",
                 "this token does not publish for the user in the body; leave it out");
         }
+        if (publisher != nullptr && std::ranges::count(publisher->closed_boxes, message.box) > 0) {
+            return error_response(403, "wrong-box",
+                                  "webhooks come into this box, and only what was verified belongs "
+                                  "there; publish into an outbox");
+        }
+        if (publisher != nullptr && publisher->tenant) keep_apart(*publisher->tenant, message);
         const AppendResult result = append(std::move(message));
         switch (result.status) {
             case AppendResult::Status::fresh: return answer(202, result, "accepted");

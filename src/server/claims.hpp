@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "server/config/config.hpp"
 #include "waybill/time.hpp"
@@ -16,6 +17,8 @@ struct Publisher {
     /// Nothing: whatever the body says.
     std::optional<std::string> tenant{};
     std::optional<std::string> user{};
+    /// Where sources put what they verified: nobody else writes there with a token of another issuer.
+    std::vector<std::string> closed_boxes{};
 
     bool operator==(const Publisher&) const = default;
 };

@@ -3,6 +3,7 @@
 #include "server/claims.hpp"
 
 #include <array>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -132,7 +133,9 @@ class PublishingWithAToken : public testing::Test {
 protected:
     static server::Config config() {
         server::Config config;
-        config.boxes = {{.name = "inbox"}, {.name = "outbox"}};
+        config.sources = {source_named("github", "github")};
+        config.boxes = {{.name = "inbox"},
+                        {.name = "outbox", .options = {.unmatched = Unmatched::park}}};
         config.server.claims = kClaims;
         config.server.admin_tokens = {"the operator's"};
         return config;
@@ -196,6 +199,70 @@ TEST_F(PublishingWithAToken, AnOperatorStillPublishesForAnybody) {
     EXPECT_EQ(publish("the operator's", R"({"type":"t","body":"1","tenant":"tenant-b"})").status,
               202);
     EXPECT_THAT(listed(), HasSubstr(R"("tenant":"tenant-b")"));
+}
+
+/// With the same words in every name: one tenant after the other.
+TEST_F(PublishingWithAToken, NoTenantSuppressesReplacesOrHoldsUpWhatIsAnothers) {
+    const std::string bob = jwt(R"({"tid":"tenant-b","sub":"bob"})");
+    const std::string with_key = R"({"type":"t","body":"1","dedup_key":"k","lane":"l"})";
+    const std::string with_collapse = R"({"type":"t","body":"1","collapse_key":"c"})";
+
+    for (const std::string& body : {with_key, with_collapse}) {
+        const HttpAnswer first = publish(alice_, body);
+        const HttpAnswer second = publish(bob, body);
+        EXPECT_EQ(first.status, 202) << first.body;
+        EXPECT_EQ(second.status, 202) << second.body;
+    }
+
+    EXPECT_EQ(publish(alice_, with_key).status, 200) << "its own is a duplicate";
+    EXPECT_EQ(publish(alice_, R"({"type":"t","body":"2","dedup_key":"k"})").status, 409);
+    const json::Value all = json::parse(listed());
+    EXPECT_EQ(all.find("items")->as_array().size(), 4U) << "a version of the other was collapsed";
+    std::set<std::string> lanes;
+    for (const json::Value& one : all.find("items")->as_array()) {
+        lanes.insert(one.find("lane")->as_string());
+    }
+    EXPECT_EQ(lanes.size(), 4U) << "a lane was shared";
+}
+
+TEST_F(PublishingWithAToken, TheHeaderIsAsMuchATenantsOwnAsTheKey) {
+    const auto with_header = [&](const std::string& tenant) {
+        const std::string body = R"({"type":"t","body":"1"})";
+        return HttpClient{server_.port()}
+            .ask(
+                "POST /v1/messages HTTP/1.1\r\nHost: test\r\nIdempotency-Key: k\r\n"
+                "Authorization: Bearer " +
+                jwt(R"({"sub":"u","tid":")" + tenant + "\"}") +
+                "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body)
+            .value()
+            .status;
+    };
+    EXPECT_EQ(with_header("a"), 202U);
+    EXPECT_EQ(with_header("b"), 202U);
+    EXPECT_EQ(with_header("a"), 200U);
+}
+
+TEST_F(PublishingWithAToken, NoChoiceOfWordsMakesTwoTenantsKeysOne) {
+    const auto key_of = [&](const std::string& tenant, const std::string& key) {
+        const HttpAnswer answer = publish(jwt(R"({"sub":"u","tid":")" + tenant + "\"}"),
+                                          R"({"type":"t","body":"1","dedup_key":")" + key + "\"}");
+        return answer.status;
+    };
+    EXPECT_EQ(key_of("a", "b:c"), 202U);
+    EXPECT_EQ(key_of("a:b", "c"), 202U);
+    EXPECT_EQ(key_of("a%3Ab", "c"), 202U);
+    const std::string longest(256, 'k');
+    EXPECT_EQ(key_of("a", longest), 202U) << "as long as a key may be";
+    EXPECT_EQ(key_of("b", longest), 202U);
+    EXPECT_EQ(key_of("b", longest), 200U);
+    EXPECT_EQ(key_of("b", longest + "k"), 400U);
+}
+
+TEST_F(PublishingWithAToken, WhereWebhooksComeInNothingIsForged) {
+    const HttpAnswer answer = publish(alice_, R"({"type":"t","body":"1","box":"inbox"})");
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_THAT(answer.body, HasSubstr(R"("code":"wrong-box")"));
+    EXPECT_EQ(publish("the operator's", R"({"type":"t","body":"1","box":"inbox"})").status, 202);
 }
 
 TEST(PublishingWithoutClaims, AJwtIsNoToken) {
