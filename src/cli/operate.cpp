@@ -74,9 +74,10 @@ int targets(const Arguments& arguments, const Globals& globals) {
     const std::string key = arguments.word(1, "the target's key");
     if (!confirmed(arguments, "forget " + key + "? What is open for it counts no longer."))
         return 1;
-    const Value result = OperatorDesk{globals}.post(
-        "/v1/targets/forget", Object{{"box", arguments.value("box", "inbox")}, {"key", key}},
-        arguments.value("operation"));
+    Object order{{"key", key}};
+    if (arguments.has("box")) order.emplace_back("box", arguments.value("box"));
+    const Value result =
+        OperatorDesk{globals}.post("/v1/targets/forget", order, arguments.value("operation"));
     print_result(arguments, result, key + ": forgotten");
     return 0;
 }
@@ -190,7 +191,7 @@ Command targets_command() {
     return {.name = "targets",
             .summary = "Lists the targets the store knows, forgets one that is gone",
             .usage = "targets list|forget KEY [--box B]",
-            .options = {{"box", "B", "default inbox"},
+            .options = {{"box", "B", "of forget; default: the one it is registered in"},
                         {"yes", "", "do not ask"},
                         operation_option(),
                         {"json", "", "for programs"}},

@@ -146,6 +146,22 @@ int order(const Arguments& arguments, const Globals& globals, const std::string&
     return 0;
 }
 
+int skip(const Arguments& arguments, const Globals& globals) {
+    OperatorDesk desk{globals};
+    const Value answer =
+        desk.post(path_of(arguments, "skip"), Value{}, arguments.value("operation"));
+    const bool is_held = text_of(answer, "takes_effect") != "now";
+    const std::string state = text_of(answer, "state");
+    print_result(arguments, answer,
+                 is_held ? "what was published before now will not be sent; as long as it is " +
+                               (state == "active" ? "held" : state) +
+                               " those messages stay open, and they end as dead letters when it "
+                               "goes on: waybill subscriptions resume " +
+                               text_of(answer, "id")
+                         : "what was published before now is not sent");
+    return 0;
+}
+
 int show_one(const Arguments& arguments, const Globals& globals) {
     OperatorDesk desk{globals};
     const Value answer = desk.get(path_of(arguments));
@@ -172,9 +188,7 @@ int subscriptions(const Arguments& arguments, const Globals& globals) {
     if (verb == "resume") return order(arguments, globals, verb, "goes on");
     if (verb == "disable") return order(arguments, globals, verb, "disabled; its messages wait");
     if (verb == "enable") return order(arguments, globals, verb, "goes on");
-    if (verb == "skip") {
-        return order(arguments, globals, verb, "what was published before now is not sent");
-    }
+    if (verb == "skip") return skip(arguments, globals);
     if (verb == "rotate-secret") return rotate(arguments, globals);
     if (verb == "remove") return remove(arguments, globals);
     if (verb == "test") return test(arguments, globals);

@@ -166,7 +166,8 @@ std::optional<HttpResponse> Admin::order(const HttpRequest& request, const std::
 }
 
 HttpResponse Admin::messages(const HttpRequest& request) {
-    const Listing listing = parse_listing(request.query());
+    Listing listing = parse_listing(request.query());
+    listing.filter = meant(std::move(listing.filter));
     if (form_field(request.query(), "count")) {
         return json_response(200, Object{{"count", catalogue_.count(listing.filter)}});
     }
@@ -192,7 +193,8 @@ HttpResponse Admin::command(const std::string& number) {
 }
 
 HttpResponse Admin::dead(const HttpRequest& request) {
-    const Listing listing = parse_listing(request.query());
+    Listing listing = parse_listing(request.query());
+    listing.filter = meant(std::move(listing.filter));
     const DeadLetters letters{catalogue_};
     if (form_field(request.query(), "count")) {
         return json_response(200, Object{{"count", letters.count(listing.filter)}});
@@ -203,7 +205,8 @@ HttpResponse Admin::dead(const HttpRequest& request) {
 HttpResponse Admin::lanes(const HttpRequest& request) {
     // Each letter of a lane costs a look at its message, and others wait at the desk.
     constexpr std::uint32_t kLettersMax = 500;
-    const Listing listing = parse_listing(request.query());
+    Listing listing = parse_listing(request.query());
+    listing.filter = meant(std::move(listing.filter));
     return page_response(HaltedLanes{catalogue_}.list(listing.filter, listing.cursor,
                                                       std::min(listing.rows_max, kLettersMax)));
 }

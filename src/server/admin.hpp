@@ -77,10 +77,16 @@ private:
     HttpResponse backup(const HttpRequest& request, const Operation& operation);
 
     // admin_registry.cpp
+    /// A target's key, or for short the id of a subscription.
+    std::string target_meant(const std::string& text);
+    Filter meant(Filter filter);
     HttpResponse boxes();
     HttpResponse instances();
     HttpResponse targets();
     HttpResponse forget(const std::string& box, const std::string& key, const Operation& operation);
+    std::optional<HttpResponse> refusal_to_forget(const std::string& box, const std::string& key);
+    /// Where a target of that key is registered; "inbox" where there is none, or several.
+    std::string box_of(const std::string& key);
     HttpResponse pause(const std::string& box, bool paused);
 
     Catalogue& catalogue_;

@@ -164,7 +164,8 @@ Value to_json(const Target& target) {
                   {"key", target.key},
                   {"type", target.matcher.type},
                   {"source", target.matcher.source},
-                  {"tenant", target.matcher.tenant}};
+                  {"tenant", target.matcher.tenant == other_tenants ? "other tenants"
+                                                                    : target.matcher.tenant}};
     put(object, "after", target.after);
     return object;
 }

@@ -66,10 +66,11 @@ HttpResponse Admin::mend(const HttpRequest& request, BulkOrder order, Operation&
         const auto id = parse_uuid(text_of(body, "message"));
         if (!id) return bad_id();
         carry_out_one(catalogue_, order, *id,
-                      body.find("target") != nullptr ? text_of(body, "target") : "", operation);
+                      body.find("target") != nullptr ? target_meant(text_of(body, "target")) : "",
+                      operation);
     } else {
         const Listing listing = parse_listing_of_order(request.query());
-        carry_out_matching(catalogue_, order, listing.filter, listing.rows_max, operation);
+        carry_out_matching(catalogue_, order, meant(listing.filter), listing.rows_max, operation);
     }
     return json_response(200, outcome_of(operation));
 }
@@ -79,14 +80,15 @@ HttpResponse Admin::replay(const std::string& text, const HttpRequest& request,
                            Operation& operation) {
     const auto id = parse_uuid(text);
     if (!id) return bad_id();
-    replay_one(catalogue_, *id, text_of(json::parse(request.body), "target"), operation);
+    replay_one(catalogue_, *id, target_meant(text_of(json::parse(request.body), "target")),
+               operation);
     return json_response(200, outcome_of(operation));
 }
 
 /// A filter, the target and perhaps a rate in the query.
 HttpResponse Admin::replay(const HttpRequest& request, Operation& operation) {
     const Listing listing = parse_listing_of_order(request.query(), {"rate"});
-    ReplayOrder order{.filter = listing.filter, .target = listing.filter.target};
+    ReplayOrder order{.filter = listing.filter, .target = target_meant(listing.filter.target)};
     if (!form_field(request.query(), "state")) order.filter.state = Filter::State::done;
     if (const auto text = form_field(request.query(), "rate")) {
         const auto rate = parse_rate(text->find('/') == std::string::npos ? *text + "/s" : *text);
@@ -122,7 +124,8 @@ HttpResponse Admin::order_lane(const HttpRequest& request, bool skip, Operation&
 
 HttpResponse Admin::forget(const HttpRequest& request, const Operation& operation) {
     const Value body = json::parse(request.body);
-    return forget(text_of(body, "box"), text_of(body, "key"), operation);
+    const std::string key = target_meant(text_of(body, "key"));
+    return forget(body.find("box") != nullptr ? text_of(body, "box") : box_of(key), key, operation);
 }
 
 HttpResponse Admin::pause(const HttpRequest& request, bool paused) {

@@ -52,6 +52,25 @@ Object box_object(const BoxState& state, const Config* config) {
 
 }  // namespace
 
+std::string Admin::target_meant(const std::string& text) {
+    if (!parse_uuid(text)) return text;
+    const std::vector<Target> all = catalogue_.targets();
+    const bool is_a_key = std::ranges::find(all, text, &Target::key) != all.end();
+    return is_a_key ? text : std::string{subscription_prefix} + text;
+}
+
+std::string Admin::box_of(const std::string& key) {
+    const std::vector<Target> all = catalogue_.targets();
+    const auto first = std::ranges::find(all, key, &Target::key);
+    if (first == all.end() || std::ranges::count(all, key, &Target::key) > 1) return "inbox";
+    return first->box;
+}
+
+Filter Admin::meant(Filter filter) {
+    filter.target = target_meant(filter.target);
+    return filter;
+}
+
 /// Those of the store, and those of the configuration that no server has begun with yet.
 HttpResponse Admin::boxes() {
     const auto config = config_();
@@ -91,9 +110,23 @@ HttpResponse Admin::targets() {
     return json_response(200, Object{{"items", std::move(items)}});
 }
 
-HttpResponse Admin::forget(const std::string& box, const std::string& key,
-                           const Operation& operation) {
+/// One that somebody may still be told of is not forgotten: it would never hear of anything again.
+std::optional<HttpResponse> Admin::refusal_to_forget(const std::string& box,
+                                                     const std::string& key) {
     const auto config = config_();
+    if (key.starts_with(subscription_prefix)) {
+        const std::string id = key.substr(subscription_prefix.size());
+        if (config && is_of_a_file(key) && is_served(*config, {.box = box, .key = key})) {
+            return error_response(
+                409, "configured",
+                "subscription " + id +
+                    " is configured here; take it out of the configuration first");
+        }
+        if (subscriptions_.question("/" + id).status != 200) return std::nullopt;
+        return error_response(409, "subscribed",
+                              "subscription " + id + " is there; `waybill subscriptions remove " +
+                                  id + "` removes it, with what waits for it");
+    }
     // Those who own it would go on, and what comes in would no longer be for it.
     if (config && has_target(*config, box, key)) {
         return error_response(409, "configured",
@@ -106,6 +139,12 @@ HttpResponse Admin::forget(const std::string& box, const std::string& key,
                               instance.name + " serves " + key +
                                   "; take it out of its configuration first, or stop it");
     }
+    return std::nullopt;
+}
+
+HttpResponse Admin::forget(const std::string& box, const std::string& key,
+                           const Operation& operation) {
+    if (auto refusal = refusal_to_forget(box, key)) return *std::move(refusal);
     const bool was_there = catalogue_.forget_target(box, key);
     // Begun before and gone now: this order did it.
     if (!was_there && !operation.begun_before) {

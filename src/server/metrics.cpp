@@ -18,7 +18,8 @@ void Metrics::count_access(unsigned status, std::string_view outcome) noexcept {
     count(answers[status < http_statuses ? status : 0]);
 }
 
-GenerationCounts::GenerationCounts(Metrics& metrics, const Config& config) : metrics_(metrics) {
+GenerationCounts::GenerationCounts(Metrics& metrics, const Config& config)
+    : metrics_(metrics), subscriptions_(metrics.events.row(std::string{all_subscriptions})) {
     for (const TargetConfig& target : config.targets) {
         targets_.emplace(target.target.key, &metrics.events.row(target.target.key));
     }
@@ -29,7 +30,9 @@ GenerationCounts::GenerationCounts(Metrics& metrics, const Config& config) : met
 
 void GenerationCounts::on_event(const Event& event) noexcept {
     const auto found = targets_.find(event.target);
-    auto& row = found != targets_.end() ? *found->second : metrics_.events.rest();
+    auto& row = found != targets_.end()                         ? *found->second
+                : event.target.starts_with(subscription_prefix) ? subscriptions_
+                                                                : metrics_.events.rest();
     count(row[static_cast<std::size_t>(event.kind)]);
 }
 

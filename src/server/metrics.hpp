@@ -67,6 +67,10 @@ inline constexpr std::size_t event_kinds = static_cast<std::size_t>(Event::Kind:
 /// Of HTTP; what has no such number is counted as the first.
 inline constexpr std::size_t http_statuses = 600;
 
+/// As a target's name: subscriptions are counted together, or every customer would be a series. No configured
+/// key begins so.
+inline constexpr std::string_view all_subscriptions = "subscription:*";
+
 /// Everything counted since the process began. A reload goes on with it.
 struct Metrics {
     /// By target, then by Event::Kind.
@@ -104,6 +108,7 @@ private:
     using Known = std::map<std::string, typename CounterTable<Columns>::Row*, std::less<>>;
 
     Metrics& metrics_;
+    CounterTable<event_kinds>::Row& subscriptions_;
     Known<event_kinds> targets_{};
     Known<webhook_outcomes.size()> sources_{};
 };

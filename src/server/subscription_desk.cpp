@@ -202,11 +202,7 @@ std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
     if (verb == "pause") return into(State::paused);
     if (verb == "disable") return into(State::disabled);
     if (verb == "resume" || verb == "enable") return into(State::active);
-    if (verb == "skip") {
-        return change(*id, [](Subscription& subscription) {
-            subscription.skip_before = system_clock().wall();
-        });
-    }
+    if (verb == "skip") return skip(*id);
     if (verb == "rotate-secret") return rotate(*id, body);
     if (verb == "remove") return remove(*id);
     return std::nullopt;
@@ -245,6 +241,17 @@ HttpResponse SubscriptionDesk::change(const Uuid& id, const Change& change) {
     const auto changed = book().change(id, change);
     tell_change();
     return changed ? json_response(200, to_json(*changed)) : not_there(to_string(id));
+}
+
+/// Nothing of one that is held is run, so nothing of it ends either before somebody lets it go on.
+HttpResponse SubscriptionDesk::skip(const Uuid& id) {
+    const auto changed = book().change(
+        id, [](Subscription& subscription) { subscription.skip_before = system_clock().wall(); });
+    if (!changed) return not_there(to_string(id));
+    tell_change();
+    Object object = to_json(*changed);
+    object.emplace_back("takes_effect", is_held(*changed) ? "when it is resumed" : "now");
+    return json_response(200, object);
 }
 
 /// The new one signs from now on; those before it sign too, until their grace is over.

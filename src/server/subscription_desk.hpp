@@ -53,6 +53,7 @@ private:
     std::optional<Subscription> find(const Uuid& id) const;
     HttpResponse add(const json::Value& body);
     HttpResponse change(const Uuid& id, const Change& change);
+    HttpResponse skip(const Uuid& id);
     HttpResponse rotate(const Uuid& id, const json::Value& body);
     HttpResponse remove(const Uuid& id);
     HttpResponse test(const Uuid& id, const json::Value& body);

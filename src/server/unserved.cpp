@@ -12,14 +12,18 @@ constexpr Duration kGoodFor = std::chrono::seconds{30};
 
 }  // namespace
 
+bool is_of_a_file(std::string_view key) {
+    if (!key.starts_with(subscription_prefix)) return false;
+    const auto id = parse_uuid(key.substr(subscription_prefix.size()));
+    return id && id->bytes[6] >> 4 == 8;
+}
+
 bool is_served(const Config& config, const Target& target) {
-    // Those in the store are every server's; what stood in a file has an id of version 8.
+    // Those in the store are every server's.
     if (target.key.starts_with(subscription_prefix)) {
-        const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
-        const bool is_of_a_file = id && id->bytes[6] >> 4 == 8;
-        return !is_of_a_file || std::ranges::any_of(config.subscriptions, [&](const auto& one) {
-            return key_of(one) == target.key;
-        });
+        return !is_of_a_file(target.key) ||
+               std::ranges::any_of(config.subscriptions,
+                                   [&](const auto& one) { return key_of(one) == target.key; });
     }
     return has_target(config, target.box, target.key) ||
            std::ranges::any_of(config.targets, [&](const TargetConfig& one) {
@@ -49,9 +53,19 @@ std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config*
     if (!can_tell_served(config, who)) return {};
     std::vector<UnservedTarget> unserved;
     const auto instances = who.instances ? who.instances() : std::vector<InstanceSeen>{};
-    for (const Target& target : without_instance(catalogue.targets(), instances)) {
-        if (who.configuration_counts && is_served(*config, target)) continue;
+    const std::vector<Target> registry = catalogue.targets();
+    const auto add = [&](const Target& target) {
         unserved.push_back({target.box, target.key, catalogue.waiting_for(target)});
+    };
+    for (const Target& target : without_instance(registry, instances)) {
+        if (config != nullptr && is_of_a_file(target.key)) continue;
+        if (!who.configuration_counts || !is_served(*config, target)) add(target);
+    }
+    // Whoever carries out subscriptions would carry out any: only a file can say that one is gone.
+    for (const Target& target : registry) {
+        if (config != nullptr && is_of_a_file(target.key) && !is_served(*config, target)) {
+            add(target);
+        }
     }
     return unserved;
 }
@@ -89,6 +103,15 @@ std::vector<UnservedTarget> UnservedWatch::look() {
 }
 
 std::string text_of(const UnservedTarget& target) {
+    if (is_of_a_file(target.key)) {
+        return "subscription " + target.key.substr(subscription_prefix.size()) + " of box " +
+               detail::in_quotes(target.box) + " is no longer in the configuration; " +
+               detail::grouped(target.waiting) +
+               (target.waiting == 1 ? " message waits" : " messages wait") +
+               " for it. Put it back with the same box, type and tenant, and they are sent; or let "
+               "go of them: `waybill targets forget " +
+               target.key + " --box " + target.box + "`";
+    }
     return "target " + detail::in_quotes(target.key) + " of box " + detail::in_quotes(target.box) +
            " is registered and nobody serves it; " + detail::grouped(target.waiting) +
            (target.waiting == 1 ? " message waits" : " messages wait") +

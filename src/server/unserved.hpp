@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct UnservedTarget {
     bool operator==(const UnservedTarget&) const = default;
 };
 
+/// The key of a subscription that stands, or stood, in a configuration: its id is of version 8.
+bool is_of_a_file(std::string_view key);
 /// Whether the configuration has it, perhaps under a newer key. Pure.
 bool is_served(const Config& config, const Target& target);
 /// Those nobody serves and no other registered one took over from. `config` is null where it could not be

@@ -1,20 +1,15 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <functional>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/address.hpp"
-#include "server/fixture.hpp"
+#include "server/endpoint.hpp"
 #include "support/receiver.hpp"
-#include "transport/http_in/http_in.hpp"
-#include "waybill/json/value.hpp"
 #include "waybill/webhook.hpp"
 
 /// Webhooks out, from the publishing request to the endpoint, over real sockets.
@@ -26,95 +21,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
-
-const std::string kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-
-/// Remembers what it got, and answers as told.
-class Endpoint {
-public:
-    using Answer = std::function<HttpResponse(const HttpRequest&)>;
-
-    explicit Endpoint(Answer answer =
-                          [](const HttpRequest&) { return HttpResponse{.status = 204}; })
-        : answer_(std::move(answer)),
-          door_({.port = 0}, [this](HttpRequest request, const http_in::Reply& reply) {
-              const std::lock_guard lock{mutex_};
-              requests_.push_back(std::move(request));
-              reply(answer_(requests_.back()));
-          }) {}
-
-    std::string url() const { return "http://127.0.0.1:" + std::to_string(door_.port()) + "/in"; }
-    void answer(Answer answer) {
-        const std::lock_guard lock{mutex_};
-        answer_ = std::move(answer);
-    }
-    void answer_with(unsigned status) {
-        answer([status](const HttpRequest&) { return HttpResponse{.status = status}; });
-    }
-    std::vector<HttpRequest> requests() {
-        const std::lock_guard lock{mutex_};
-        return requests_;
-    }
-    std::vector<std::string> bodies() {
-        std::vector<std::string> all;
-        for (const HttpRequest& request : requests()) all.push_back(request.body);
-        return all;
-    }
-
-private:
-    std::mutex mutex_;  ///< guards the two below
-    Answer answer_;
-    std::vector<HttpRequest> requests_{};
-    http_in::HttpIn door_;
-};
-
-Subscription to(const Endpoint& endpoint, const std::string& type = "*") {
-    Subscription subscription;
-    subscription.type = type;
-    subscription.url = endpoint.url();
-    subscription.secrets = {{.value = kSecret}};
-    subscription.retry.backoff.schedule = {10ms};
-    subscription.is_static = true;
-    return subscription;
-}
-
-server::Config with(std::vector<Subscription> subscriptions) {
-    server::Config config;
-    config.sources = {source_named("github", "github")};
-    config.egress.rules.allow = {parse_network("127.0.0.1/32").value()};
-    std::uint32_t ordinal = 0;
-    for (Subscription& one : subscriptions) {
-        if (one.id.is_nil()) one.id = static_subscription_id(one, ordinal++);
-    }
-    config.subscriptions = std::move(subscriptions);
-    config.boxes = {{.name = "inbox"},
-                    {.name = "outbox",
-                     .options = {.unmatched = Unmatched::done, .attempts_log = AttemptsLog::all}}};
-    return config;
-}
-
-json::Value parsed(const std::optional<HttpAnswer>& answer) {
-    return json::parse(answer.value().body);
-}
-
-/// Publishes, and returns the message's id.
-std::string publish(ServerUnderTest& server, const std::string& body,
-                    const std::string& more = {}) {
-    const auto answer = server.operate(
-        "POST", "/v1/messages", R"({"type":"order.placed","body":")" + body + "\"" + more + "}");
-    return parsed(answer).find("id")->as_string();
-}
-
-bool is_done(ServerUnderTest& server, const std::string& id) {
-    // Of the message, not of one of its deliveries.
-    return server.eventually("/v1/messages/" + id, R"("state":"done","appended_at")");
-}
-
-std::string added(ServerUnderTest& server, const std::string& body) {
-    const auto answer = server.operate("POST", "/v1/subscriptions", body);
-    EXPECT_EQ(answer->status, 201) << answer->body;
-    return parsed(answer).find("id")->as_string();
-}
 
 TEST(Subscriptions, SendTheStoredBytesWithBothHeaderSets) {
     Endpoint endpoint;
@@ -137,7 +43,7 @@ TEST(Subscriptions, SendTheStoredBytesWithBothHeaderSets) {
     for (const auto set : both.signing) {
         const auto verdict = webhook::verify(
             headers, requests[0].body,
-            {.secrets = std::span{&kSecret, 1}, .set = set, .now = system_clock().wall()});
+            {.secrets = std::span{&endpoint_secret, 1}, .set = set, .now = system_clock().wall()});
         EXPECT_TRUE(std::holds_alternative<webhook::Verified>(verdict));
     }
 }
@@ -213,7 +119,7 @@ TEST(Subscriptions, ATenantsOwnSecretSignsItsMessages) {
 
     const std::string own = "of-acme-and-nobody-else";
     for (const HttpRequest& request : endpoint.requests()) {
-        const std::string& secret = request.body == "1" ? own : kSecret;
+        const std::string& secret = request.body == "1" ? own : endpoint_secret;
         const auto verdict =
             webhook::verify(request.headers, request.body,
                             {.secrets = std::span{&secret, 1}, .now = system_clock().wall()});

@@ -1,0 +1,112 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/endpoint.hpp"
+
+/// What an operator sees of webhooks that do not go out, and what it says to do.
+namespace waybill::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(StuckWebhooks, OfASubscriptionThatLeftTheFileSayWhatToDo) {
+    Endpoint endpoint{[](const HttpRequest&) { return HttpResponse{.status = 500}; }};
+    Subscription slow = to(endpoint);
+    slow.retry.backoff.schedule = {1h};
+    ServerUnderTest server{with({slow})};
+    const Subscription fixed = server.config().subscriptions.front();
+    const std::string id = to_string(fixed.id);
+    const std::string message = publish(server, "1");
+    ASSERT_TRUE(server.eventually("/v1/messages/" + message, "answered 500"));
+    const std::string forget = R"({"key":")" + id + "\"}";
+    EXPECT_THAT(server.operate("POST", "/v1/targets/forget", forget)->body,
+                HasSubstr("take it out of the configuration first"));
+
+    server::Config without = server.config();
+    without.subscriptions.clear();
+    server.server().reload(without);
+
+    const std::string stats = server.operate("GET", "/v1/stats")->body;
+    EXPECT_THAT(stats, HasSubstr("subscription " + id));
+    EXPECT_THAT(stats, HasSubstr("is no longer in the configuration; 1 message waits for it. Put "
+                                 "it back with the same box, type and tenant"));
+    EXPECT_THAT(stats, HasSubstr("`waybill targets forget " + key_of(fixed) + " --box outbox`"));
+    EXPECT_THAT(stats, Not(HasSubstr("legacy_keys")));
+
+    EXPECT_EQ(server.operate("POST", "/v1/targets/forget", forget)->status, 200);
+    EXPECT_TRUE(is_done(server, message));
+}
+
+TEST(StuckWebhooks, OneThatIsSubscribedIsNotForgottenByMistake) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + "\"}");
+
+    const auto refused =
+        server.operate("POST", "/v1/targets/forget", R"({"key":"subscription:)" + id + "\"}");
+
+    EXPECT_EQ(refused->status, 409);
+    EXPECT_THAT(refused->body, HasSubstr("waybill subscriptions remove " + id));
+    EXPECT_TRUE(is_done(server, publish(server, "1")));
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("1"));
+}
+
+TEST(StuckWebhooks, TheDefaultSubscriptionIsForOtherTenantsAndNotForAnExclamationMark) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    added(server, R"({"tenant":"default","url":")" + endpoint.url() + "\"}");
+    const std::string targets = server.operate("GET", "/v1/targets")->body;
+    EXPECT_THAT(targets, HasSubstr(R"("tenant":"other tenants")"));
+    EXPECT_THAT(targets, Not(HasSubstr(R"("!")")));
+}
+
+TEST(StuckWebhooks, AreReplayedByTheIdOfTheirSubscription) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + "\"}");
+    const std::string message = publish(server, "1");
+    ASSERT_TRUE(is_done(server, message));
+
+    const auto one = server.operate("POST", "/v1/messages/" + message + "/replay",
+                                    R"({"target":")" + id + "\"}");
+    EXPECT_THAT(one->body, HasSubstr(R"("carried_out":1)"));
+    ASSERT_TRUE(is_done(server, message));
+    const auto many = server.operate("POST", "/v1/replay?type=*&target=" + id);
+    EXPECT_THAT(many->body, HasSubstr(R"("carried_out":1)"));
+    ASSERT_TRUE(is_done(server, message));
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("1", "1", "1"));
+}
+
+TEST(StuckWebhooks, AreCountedUnderANameOfTheirOwn) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({to(endpoint)})};
+    ASSERT_TRUE(is_done(server, publish(server, "1")));
+    const std::string page = server.operate("GET", "/metrics")->body;
+    EXPECT_THAT(page, HasSubstr("waybill_deliveries_done_total{target=\"subscription:*\"} 1\n"));
+    EXPECT_THAT(page, Not(HasSubstr("target=\"\"")));
+}
+
+TEST(StuckWebhooks, ASkipOfAPausedOneSaysWhenItTakesEffect) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string path =
+        "/v1/subscriptions/" + added(server, R"({"url":")" + endpoint.url() + "\"}");
+    EXPECT_THAT(server.operate("POST", path + "/skip")->body, HasSubstr(R"("takes_effect":"now")"));
+    ASSERT_EQ(server.operate("POST", path + "/pause")->status, 200);
+    const std::string message = publish(server, "1");
+
+    EXPECT_THAT(server.operate("POST", path + "/skip")->body,
+                HasSubstr(R"("takes_effect":"when it is resumed")"));
+
+    ASSERT_EQ(server.operate("POST", path + "/resume")->status, 200);
+    EXPECT_TRUE(server.eventually("/v1/messages/" + message, "skipped by an operator"));
+    EXPECT_TRUE(endpoint.requests().empty());
+}
+
+}  // namespace
+}  // namespace waybill::test
