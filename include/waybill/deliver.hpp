@@ -58,6 +58,23 @@ private:
     std::optional<std::vector<Subscription>> all_;
 };
 
+/// How a subscription fails, as whoever sends to it last wrote it down: when it was left alone for a while, not
+/// with every failure. For people; it has no secret in it.
+struct SubscriptionFailing {
+    /// It has not succeeded once since then, across restarts.
+    StoreTime since{};
+    /// In a row.
+    std::uint32_t failures = 0;
+    /// Of the last one.
+    std::string error{};
+    /// Until then it is left alone; afterwards one request finds out whether it is back. 0: it is not.
+    StoreTime rests_until{};
+    /// Who wrote it.
+    std::string instance{};
+
+    bool operator==(const SubscriptionFailing&) const = default;
+};
+
 /// Subscriptions in the store, beside the messages: all its instances share them. Secrets are sealed when
 /// there is a key.
 ///
@@ -83,9 +100,12 @@ public:
     /// Another text whenever something changed.
     std::string version();
 
-    /// Since when it has not succeeded once, across restarts.
-    std::optional<StoreTime> failing_since(const Uuid& id);
-    void note_failing(const Uuid& id, std::optional<StoreTime> since);
+    /// Nothing: it is well, as far as anybody wrote.
+    std::optional<SubscriptionFailing> failing(const Uuid& id);
+    /// All that were written down, of subscriptions that stand elsewhere too.
+    std::vector<std::pair<Uuid, SubscriptionFailing>> failing();
+    /// Keeps the earliest `since`. Nothing: it is well again.
+    void note_failing(const Uuid& id, std::optional<SubscriptionFailing> failing);
 
 private:
     void write(const Subscription& subscription);
@@ -145,6 +165,8 @@ struct DeliverOptions {
     Duration secret_ttl = std::chrono::minutes{5};
     /// Between two looks at the readers.
     Duration refresh = std::chrono::seconds{1};
+    /// Who writes down that a subscription fails, for people. Empty: this host and process.
+    std::string instance{};
     /// On a thread of its own: neither block nor throw.
     std::function<void(const DeliveryReport&)> on_delivery{};
     std::function<void(const SubscriptionNews&)> on_news{};

@@ -177,8 +177,7 @@ int subscriptions(const Arguments& arguments, const Globals& globals) {
     const std::string& verb = arguments.word(0, "list, show, add, update, …");
     if (verb == "list") {
         OperatorDesk desk{globals};
-        print_page(arguments, desk.get(kFolder),
-                   {"id", "state", "type", "tenant", "url", "reason"});
+        print_page(arguments, desk.get(kFolder), {"id", "state", "type", "tenant", "url", "waits"});
         return 0;
     }
     if (verb == "show") return show_one(arguments, globals);

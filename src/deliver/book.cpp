@@ -1,4 +1,4 @@
-#include <charconv>
+#include <algorithm>
 #include <utility>
 
 #include "core/runtime/system_random.hpp"
@@ -16,6 +16,8 @@ constexpr const char* kPrefix = "subscription/";
 constexpr const char* kFailing = "subscription-failing/";
 constexpr const char* kVersion = "subscriptions-version";
 constexpr std::size_t kKeyMin = 16;
+/// Written again as long as it fails; of one that nobody has any more it goes by itself.
+constexpr Duration kFailingKept = std::chrono::hours{30 * 24};
 
 std::string name_of(const Uuid& id) {
     return kPrefix + to_string(id);
@@ -77,6 +79,7 @@ std::optional<Subscription> SubscriptionBook::change(
     auto subscription = find(id);
     if (!subscription) return std::nullopt;
     const std::string box = subscription->box;
+    const std::string url = subscription->url;
     change(*subscription);
     subscription->id = id;
     subscription->changed_at = system_clock().wall();
@@ -86,6 +89,11 @@ std::optional<Subscription> SubscriptionBook::change(
     }
     if (!problems.empty()) throw ConfigError{std::move(problems)};
     write(*subscription);
+    // Whoever changes it lets everybody try at once.
+    if (auto known = failing(id)) {
+        known->rests_until = {};
+        note_failing(id, subscription->url == url ? known : std::nullopt);
+    }
     return subscription;
 }
 
@@ -100,22 +108,28 @@ bool SubscriptionBook::remove(const Uuid& id) {
     return true;
 }
 
-std::optional<StoreTime> SubscriptionBook::failing_since(const Uuid& id) {
+std::optional<SubscriptionFailing> SubscriptionBook::failing(const Uuid& id) {
     const auto note = notebook_.note(kFailing + to_string(id));
-    if (!note) return std::nullopt;
-    std::int64_t since = 0;
-    const auto [end, error] = std::from_chars(note->data(), note->data() + note->size(), since);
-    if (error != std::errc{}) return std::nullopt;
-    return StoreTime{Duration{since}};
+    return note ? deliver::failing_from_note(*note) : std::nullopt;
 }
 
-void SubscriptionBook::note_failing(const Uuid& id, std::optional<StoreTime> since) {
-    const std::string name = kFailing + to_string(id);
-    if (since) {
-        notebook_.keep_note(name, std::to_string(since->time_since_epoch().count()));
-    } else {
-        notebook_.drop_note(name);
+std::vector<std::pair<Uuid, SubscriptionFailing>> SubscriptionBook::failing() {
+    std::vector<std::pair<Uuid, SubscriptionFailing>> all;
+    for (const Note& note : notebook_.notes(kFailing)) {
+        const auto id = parse_uuid(note.name.substr(std::string_view{kFailing}.size()));
+        auto failing = deliver::failing_from_note(note.text);
+        if (id && failing) all.emplace_back(*id, *std::move(failing));
     }
+    return all;
+}
+
+void SubscriptionBook::note_failing(const Uuid& id, std::optional<SubscriptionFailing> failing) {
+    const std::string name = kFailing + to_string(id);
+    if (!failing) return notebook_.drop_note(name);
+    if (const auto before = this->failing(id)) {
+        failing->since = std::min(failing->since, before->since);
+    }
+    notebook_.keep_note(name, deliver::to_note(*failing), system_clock().wall() + kFailingKept);
 }
 
 std::string SubscriptionBook::version() {
@@ -155,7 +169,8 @@ Subscription SubscriptionBook::read(const std::string& text, const Uuid& id) con
         } else {
             subscription.problem =
                 "its secrets are sealed with another key; set secrets.key to the one they were "
-                "written with, or rotate its secret";
+                "written with, or make a new one: `waybill subscriptions rotate-secret " +
+                to_string(id) + "`";
         }
     }
     return subscription;

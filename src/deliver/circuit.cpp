@@ -37,4 +37,9 @@ void Circuit::rest(LocalTime now, Duration time) {
         std::max(rests_until_, later(now, std::min(time, Duration{std::chrono::hours{1}})));
 }
 
+void Circuit::suspect() {
+    failures_ = failures_to_open;
+    opened_ = 1;
+}
+
 }  // namespace waybill::deliver

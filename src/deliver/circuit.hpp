@@ -26,6 +26,12 @@ public:
     void released() { probing_ = false; }
     /// The endpoint asked for it.
     void rest(LocalTime now, Duration time);
+    /// Another process left it alone: one request at a time finds out, the first one at once.
+    void suspect();
+    /// So long it is left alone.
+    Duration rests(LocalTime now) const {
+        return now < rests_until_ ? rests_until_ - now : Duration::zero();
+    }
 
     bool is_open() const { return failures_ >= failures_to_open; }
     std::uint32_t failures() const { return failures_; }

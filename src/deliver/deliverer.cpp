@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/runtime/process_name.hpp"
 #include "deliver/endpoints.hpp"
 #include "deliver/keyring.hpp"
 #include "deliver/lookout.hpp"
@@ -29,6 +30,7 @@ struct Deliverer::Parts {
           clock(options.clock != nullptr ? *options.clock : system_clock()),
           keyring(options.secret_ttl) {
         if (!options.egress) options.egress = make_egress({});
+        if (options.instance.empty()) options.instance = runtime::host_and_process();
     }
 
     void wake();
@@ -40,7 +42,9 @@ struct Deliverer::Parts {
     void answered(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
                   const http_out::Result& result);
     void tell(const SubscriptionNews& news);
-    void act_on(const SubscriptionNews& news);
+    void disable(const SubscriptionNews& news);
+    void write_down(const Uuid& id, std::optional<SubscriptionFailing> failing);
+    void tell_unwritten(const Uuid& id, const std::exception& error) const;
     void post(std::function<void()> task);
     void end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail = {});
 
@@ -185,9 +189,14 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
                                                            deliver::attempt_of(item))));
         detail = json::to_text(report);
     }
-    const auto news = endpoints.ended(key, judgement, clock.now(), clock.wall());
+    auto ended = endpoints.ended(key, judgement, clock.now(), clock.wall());
     end(job, std::move(judgement.outcome), std::move(detail));
-    if (news) tell(*news);
+    if (ended.news) tell(*ended.news);
+    if (book && (ended.failing || ended.is_well_again)) {
+        post([this, id = subscription->id, failing = std::move(ended.failing)] {
+            write_down(id, failing);
+        });
+    }
 }
 
 void Deliverer::Parts::end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail) {
@@ -200,36 +209,40 @@ void Deliverer::Parts::end(const std::shared_ptr<Job>& job, Outcome outcome, std
 
 void Deliverer::Parts::tell(const SubscriptionNews& news) {
     if (options.on_news) options.on_news(news);
-    if (news.kind == SubscriptionNews::Kind::unreadable) return;
-    if (news.kind == SubscriptionNews::Kind::disabled) wake();
-    if (book) post([this, news] { act_on(news); });
+    if (news.kind != SubscriptionNews::Kind::disabled) return;
+    wake();
+    if (book) post([this, news] { disable(news); });
 }
 
 /// On the worker: what others must know is written down.
-void Deliverer::Parts::act_on(const SubscriptionNews& news) {
-    using Kind = SubscriptionNews::Kind;
+void Deliverer::Parts::disable(const SubscriptionNews& news) {
     try {
-        if (news.kind == Kind::disabled) {
-            book->change(news.subscription, [&](Subscription& subscription) {
-                if (subscription.state != Subscription::State::active) return;
-                subscription.state = Subscription::State::disabled;
-                subscription.reason = news.text;
-            });
-        } else if (!book->find(news.subscription)) {
-            return;
-        } else if (news.kind == Kind::recovered) {
-            book->note_failing(news.subscription, std::nullopt);
-        } else if (!book->failing_since(news.subscription)) {
-            book->note_failing(news.subscription, clock.wall());
-        }
+        book->change(news.subscription, [&](Subscription& subscription) {
+            if (subscription.state != Subscription::State::active) return;
+            subscription.state = Subscription::State::disabled;
+            subscription.reason = news.text;
+        });
     } catch (const std::exception& error) {
-        // It is in force here, and comes to the same elsewhere.
-        if (options.on_news) {
-            options.on_news({.kind = Kind::unreadable,
-                             .subscription = news.subscription,
-                             .text = std::string{"cannot be written down: "} + error.what()});
-        }
+        tell_unwritten(news.subscription, error);
     }
+}
+
+/// The same: for people, and for an instance that begins with it.
+void Deliverer::Parts::write_down(const Uuid& id, std::optional<SubscriptionFailing> failing) {
+    if (failing) failing->instance = options.instance;
+    try {
+        book->note_failing(id, std::move(failing));
+    } catch (const std::exception& error) {
+        tell_unwritten(id, error);
+    }
+}
+
+/// It is in force here, and comes to the same elsewhere.
+void Deliverer::Parts::tell_unwritten(const Uuid& id, const std::exception& error) const {
+    if (!options.on_news) return;
+    options.on_news({.kind = SubscriptionNews::Kind::unreadable,
+                     .subscription = id,
+                     .text = std::string{"cannot be written down: "} + error.what()});
 }
 
 void Deliverer::Parts::post(std::function<void()> task) {

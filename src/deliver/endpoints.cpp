@@ -1,7 +1,9 @@
 #include "deliver/endpoints.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "core/text.hpp"
 #include "core/wording.hpp"
 
 namespace waybill::deliver {
@@ -9,6 +11,7 @@ namespace {
 
 /// Fewer failures than this may be chance, however long they are spread.
 constexpr std::uint32_t kFailuresToDisable = 20;
+constexpr std::size_t kErrorBytesMax = 600;
 
 SubscriptionNews news(SubscriptionNews::Kind kind, const Subscription& subscription,
                       std::string text) {
@@ -39,7 +42,9 @@ Endpoints::Change Endpoints::put(std::vector<Subscription> all) {
             // Whoever changed it since it failed, or was disabled by its answers, means it.
             if (*endpoint.subscription != one) {
                 endpoint.disabled = false;
+                endpoint.failures = 0;
                 endpoint.circuit = {};
+                endpoint.note_again = LocalTime::min();
             }
         }
         endpoint.subscription = std::make_shared<const Subscription>(std::move(one));
@@ -53,12 +58,22 @@ Endpoints::Change Endpoints::put(std::vector<Subscription> all) {
     return change;
 }
 
-void Endpoints::recall(const std::string& key, StoreTime failing_since) {
+void Endpoints::recall(const std::string& key, const SubscriptionFailing& failing) {
     const std::lock_guard lock{mutex_};
     const auto found = endpoints_.find(key);
-    if (found != endpoints_.end() && !found->second.failing_since) {
-        found->second.failing_since = failing_since;
-    }
+    if (found == endpoints_.end()) return;
+    Endpoint& endpoint = found->second;
+    endpoint.noted = true;
+    if (endpoint.failing_since) return;  // we know better
+    endpoint.failing_since = failing.since;
+    endpoint.failures = failing.failures;
+    if (failing.rests_until != StoreTime{}) endpoint.circuit.suspect();
+}
+
+void Endpoints::heard(const std::string& key) {
+    const std::lock_guard lock{mutex_};
+    const auto found = endpoints_.find(key);
+    if (found != endpoints_.end()) found->second.noted = true;
 }
 
 TargetOptions Endpoints::options_of(const std::string& key) const {
@@ -87,27 +102,31 @@ Endpoints::Begin Endpoints::begin(const std::string& key, LocalTime now) {
     return {endpoint.subscription, std::nullopt};
 }
 
-std::optional<SubscriptionNews> Endpoints::ended(const std::string& key, const Judgement& judgement,
-                                                 LocalTime now, StoreTime wall) {
+Endpoints::Ended Endpoints::ended(const std::string& key, const Judgement& judgement, LocalTime now,
+                                  StoreTime wall) {
     const std::lock_guard lock{mutex_};
     const auto found = endpoints_.find(key);
-    if (found == endpoints_.end()) return std::nullopt;
-    Endpoint& endpoint = found->second;
-    if (judgement.health != Judgement::Health::well) {
-        return went_badly(endpoint, judgement, now, wall);
+    if (found == endpoints_.end()) return {};
+    if (judgement.health == Judgement::Health::well) return went_well(found->second, now);
+    return went_badly(found->second, judgement, now, wall);
+}
+
+Endpoints::Ended Endpoints::went_well(Endpoint& endpoint, LocalTime now) {
+    Ended ended;
+    if (endpoint.circuit.is_open() || endpoint.failures >= Circuit::failures_to_open) {
+        ended.news =
+            news(SubscriptionNews::Kind::recovered, *endpoint.subscription, "it answers again");
     }
-    const bool was_open = endpoint.circuit.is_open();
-    const bool was_known_to_fail = was_open || endpoint.failures >= Circuit::failures_to_open;
+    ended.is_well_again = std::exchange(endpoint.noted, false);
+    endpoint.note_again = std::min(endpoint.note_again, later(now, Circuit::rest_first));
     endpoint.circuit.succeeded();
     endpoint.failing_since.reset();
     endpoint.failures = 0;
-    if (!was_known_to_fail) return std::nullopt;
-    return news(SubscriptionNews::Kind::recovered, *endpoint.subscription, "it answers again");
+    return ended;
 }
 
-std::optional<SubscriptionNews> Endpoints::went_badly(Endpoint& endpoint,
-                                                      const Judgement& judgement, LocalTime now,
-                                                      StoreTime wall) {
+Endpoints::Ended Endpoints::went_badly(Endpoint& endpoint, const Judgement& judgement,
+                                       LocalTime now, StoreTime wall) {
     const Subscription& subscription = *endpoint.subscription;
     ++endpoint.failures;
     if (!endpoint.failing_since) endpoint.failing_since = wall;
@@ -126,13 +145,35 @@ std::optional<SubscriptionNews> Endpoints::went_badly(Endpoint& endpoint,
                                            endpoint.failures >= kFailuresToDisable))) {
         endpoint.disabled = true;
         ++version_;
-        return news(
-            SubscriptionNews::Kind::disabled, subscription,
-            is_gone ? reason : "no success for " + detail::readable(failing) + ": " + reason);
+        return {.news =
+                    news(SubscriptionNews::Kind::disabled, subscription,
+                         is_gone ? reason
+                                 : "no success for " + detail::readable(failing) + ": " + reason)};
     }
+    Ended ended{.failing = noteworthy(endpoint, reason, now, wall)};
     const bool opened = !was_open && endpoint.circuit.is_open();
-    if (!opened && endpoint.failures != Circuit::failures_to_open) return std::nullopt;
-    return news(SubscriptionNews::Kind::failing, subscription, reason);
+    if (opened || endpoint.failures == Circuit::failures_to_open) {
+        ended.news = news(SubscriptionNews::Kind::failing, subscription, reason);
+    }
+    return ended;
+}
+
+/// Who is left alone, or fails on and on. At most once per rest, so that a store with thousands of dead
+/// endpoints has next to nothing to write.
+std::optional<SubscriptionFailing> Endpoints::noteworthy(Endpoint& endpoint,
+                                                         const std::string& reason, LocalTime now,
+                                                         StoreTime wall) {
+    const Duration rest = endpoint.circuit.rests(now);
+    const bool is_worth_it =
+        rest >= Circuit::rest_first || endpoint.failures >= Circuit::failures_to_open;
+    if (!is_worth_it || now < endpoint.note_again) return std::nullopt;
+    endpoint.noted = true;
+    const Duration pause = rest > Duration::zero() ? Circuit::rest_first : Circuit::rest_most;
+    endpoint.note_again = later(now, std::max(rest, pause));
+    return SubscriptionFailing{.since = endpoint.failing_since.value_or(wall),
+                               .failures = endpoint.failures,
+                               .error = clean_text(reason, kErrorBytesMax),
+                               .rests_until = rest > Duration::zero() ? wall + rest : StoreTime{}};
 }
 
 void Endpoints::released(const std::string& key) {

@@ -29,8 +29,10 @@ public:
     };
     /// These and no others. Circuits of those that stay are kept, unless they go elsewhere now.
     Change put(std::vector<Subscription> all);
-    /// It has not succeeded since then, another process found.
-    void recall(const std::string& key, StoreTime failing_since);
+    /// How it fails, as another process found, or one before this.
+    void recall(const std::string& key, const SubscriptionFailing& failing);
+    /// Somebody wrote down that it fails, and it may be well here.
+    void heard(const std::string& key);
 
     /// Of one that is not known: held.
     TargetOptions options_of(const std::string& key) const;
@@ -44,9 +46,15 @@ public:
         std::optional<Duration> wait{};
     };
     Begin begin(const std::string& key, LocalTime now);
-    /// How it ended. What a person should know of it, if anything.
-    std::optional<SubscriptionNews> ended(const std::string& key, const Judgement& judgement,
-                                          LocalTime now, StoreTime wall);
+    struct Ended {
+        /// What a person should know of it.
+        std::optional<SubscriptionNews> news{};
+        /// To be written down; said once for each time that it is left alone.
+        std::optional<SubscriptionFailing> failing{};
+        /// What is written down of it is no longer so.
+        bool is_well_again = false;
+    };
+    Ended ended(const std::string& key, const Judgement& judgement, LocalTime now, StoreTime wall);
     /// It neither went well nor badly.
     void released(const std::string& key);
 
@@ -58,9 +66,16 @@ private:
         std::uint32_t failures = 0;
         /// By its answers; what the readers say follows.
         bool disabled = false;
+        /// It is written down that it fails.
+        bool noted = false;
+        /// Not before that it is written down again.
+        LocalTime note_again = LocalTime::min();
     };
-    std::optional<SubscriptionNews> went_badly(Endpoint& endpoint, const Judgement& judgement,
-                                               LocalTime now, StoreTime wall);
+    static Ended went_well(Endpoint& endpoint, LocalTime now);
+    Ended went_badly(Endpoint& endpoint, const Judgement& judgement, LocalTime now, StoreTime wall);
+    static std::optional<SubscriptionFailing> noteworthy(Endpoint& endpoint,
+                                                         const std::string& reason, LocalTime now,
+                                                         StoreTime wall);
 
     mutable std::mutex mutex_{};  ///< guards the one below
     std::unordered_map<std::string, Endpoint> endpoints_{};

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
+
+#include "waybill/system.hpp"
 
 namespace waybill::deliver {
 namespace {
 
 using Kind = SubscriptionNews::Kind;
+
+constexpr Duration kHearEvery = std::chrono::seconds{30};
 
 /// It would be refused again.
 bool is_refused(const StoreError& error) {
@@ -30,6 +36,7 @@ bool Lookout::look_again() {
     const std::lock_guard lock{mutex_};
     try {
         const bool is_new = look_under_lock();
+        hear();
         last_trouble_.clear();
         return is_new;
     } catch (const StoreError& error) {
@@ -86,13 +93,24 @@ void Lookout::put() {
     std::ranges::move(change.unwanted, std::back_inserter(undeclared_.unwanted));
 }
 
-/// Since when they fail, as somebody wrote it down before.
+/// How they fail, as somebody wrote it down before.
 void Lookout::recall(const std::vector<Target>& targets) {
-    for (const Target& target : targets) {
-        const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
-        if (const auto since = id && book_ != nullptr ? book_->failing_since(*id) : std::nullopt) {
-            endpoints_.recall(target.key, *since);
-        }
+    if (book_ == nullptr || targets.empty()) return;
+    std::unordered_set<std::string_view> fresh;
+    for (const Target& target : targets) fresh.insert(target.key);
+    for (const auto& [id, failing] : book_->failing()) {
+        const std::string key = std::string{subscription_prefix} + to_string(id);
+        if (fresh.contains(key)) endpoints_.recall(key, failing);
+    }
+}
+
+/// What another instance wrote, perhaps the last thing it did: whoever succeeds crosses it out.
+void Lookout::hear() {
+    const LocalTime now = system_clock().now();
+    if (book_ == nullptr || now < hear_at_) return;
+    hear_at_ = later(now, kHearEvery);
+    for (const auto& [id, failing] : book_->failing()) {
+        endpoints_.heard(std::string{subscription_prefix} + to_string(id));
     }
 }
 

@@ -40,6 +40,7 @@ private:
     bool ask();
     void put();
     void recall(const std::vector<Target>& targets);
+    void hear();
     void declare();
     void declare_one(const Target& target);
     bool look_under_lock();
@@ -54,6 +55,7 @@ private:
     Endpoints::Change undeclared_{};
     bool untold_ = false;
     std::string last_trouble_{};
+    LocalTime hear_at_{};
 };
 
 }  // namespace waybill::deliver

@@ -156,4 +156,28 @@ Subscription from_note(const std::string& text) {
     return subscription;
 }
 
+std::string to_note(const SubscriptionFailing& failing) {
+    return json::to_text(Object{{"since", number_of(failing.since)},
+                                {"failures", failing.failures},
+                                {"error", failing.error},
+                                {"rests_until", number_of(failing.rests_until)},
+                                {"instance", failing.instance}});
+}
+
+std::optional<SubscriptionFailing> failing_from_note(const std::string& text) {
+    try {
+        const Value document = json::parse(text);
+        const Reader note{document};
+        SubscriptionFailing failing;
+        note.time("since", failing.since);
+        note.number("failures", failing.failures);
+        note.text("error", failing.error);
+        note.time("rests_until", failing.rests_until);
+        note.text("instance", failing.instance);
+        return failing;
+    } catch (const json::ReadError&) {
+        return std::nullopt;
+    }
+}
+
 }  // namespace waybill::deliver

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "waybill/subscription.hpp"
+#include "waybill/deliver.hpp"
 
 namespace waybill::deliver {
 
@@ -10,5 +11,9 @@ namespace waybill::deliver {
 std::string to_note(const Subscription& subscription);
 /// What it does not know it leaves alone: a newer version may have written it. Throws json::ReadError.
 Subscription from_note(const std::string& text);
+
+std::string to_note(const SubscriptionFailing& failing);
+/// Nothing: it cannot be read.
+std::optional<SubscriptionFailing> failing_from_note(const std::string& text);
 
 }  // namespace waybill::deliver

@@ -107,6 +107,7 @@ std::shared_ptr<Deliverer> make_deliverer(const Config& config, StoreAccess& sto
     options.on_delivery = [&metrics](const DeliveryReport& report) {
         metrics.count_delivery(report);
     };
+    if (config.instance != "auto") options.instance = config.instance;
     options.on_news = [&log](const SubscriptionNews& news) { tell(log, news); };
     // Of a command that works for one box alone the others are none of its business.
     std::vector<Subscription> fixed = config.subscriptions;

@@ -1,6 +1,7 @@
 #include "server/subscription_desk.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/runtime/system_random.hpp"
@@ -151,14 +152,26 @@ HttpResponse SubscriptionDesk::question(const std::string& below) {
     if (!below.empty()) {
         const auto id = parse_uuid(below.substr(1));
         const auto found = id ? find(*id) : std::nullopt;
-        return found ? json_response(200, to_json(*found)) : not_there(below.substr(1));
+        return found ? shown(*found) : not_there(below.substr(1));
     }
+    SubscriptionBook its_book = book();
+    std::map<std::string, SubscriptionFailing> failing;
+    for (auto& [id, how] : its_book.failing()) failing.emplace(to_string(id), std::move(how));
     json::Array items;
-    if (const auto config = config_()) {
-        for (const Subscription& one : config->subscriptions) items.emplace_back(to_json(one));
-    }
-    for (const Subscription& one : book().list()) items.emplace_back(to_json(one));
+    const auto add = [&](const Subscription& one) {
+        const auto how = failing.find(to_string(one.id));
+        items.emplace_back(
+            to_json(one, how == failing.end() ? nullptr : &how->second, system_clock().wall()));
+    };
+    if (const auto config = config_()) std::ranges::for_each(config->subscriptions, add);
+    std::ranges::for_each(its_book.list(), add);
     return json_response(200, Object{{"items", std::move(items)}});
+}
+
+HttpResponse SubscriptionDesk::shown(const Subscription& subscription) const {
+    const auto failing = book().failing(subscription.id);
+    return json_response(
+        200, to_json(subscription, failing ? &*failing : nullptr, system_clock().wall()));
 }
 
 bool SubscriptionDesk::tells_a_secret(const std::string& below) {
@@ -240,7 +253,7 @@ HttpResponse SubscriptionDesk::add(const Value& body) {
 HttpResponse SubscriptionDesk::change(const Uuid& id, const Change& change) {
     const auto changed = book().change(id, change);
     tell_change();
-    return changed ? json_response(200, to_json(*changed)) : not_there(to_string(id));
+    return changed ? shown(*changed) : not_there(to_string(id));
 }
 
 /// Nothing of one that is held is run, so nothing of it ends either before somebody lets it go on.

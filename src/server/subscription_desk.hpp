@@ -51,6 +51,8 @@ private:
 
     SubscriptionBook book() const;
     std::optional<Subscription> find(const Uuid& id) const;
+    /// With how it fails, if it does.
+    HttpResponse shown(const Subscription& subscription) const;
     HttpResponse add(const json::Value& body);
     HttpResponse change(const Uuid& id, const Change& change);
     HttpResponse skip(const Uuid& id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/wording.hpp"
 #include "server/config/parts.hpp"
 #include "server/config/units.hpp"
 #include "server/log.hpp"
@@ -120,6 +121,52 @@ Object to_json(const Subscription& subscription) {
     add_time("skip_before", subscription.skip_before);
     add_time("created_at", subscription.created_at);
     add_time("changed_at", subscription.changed_at);
+    return object;
+}
+
+std::string why_it_waits(const Subscription& subscription, const SubscriptionFailing* failing,
+                         StoreTime now) {
+    using State = Subscription::State;
+    const std::string command = "`waybill subscriptions ";
+    const std::string id = " " + to_string(subscription.id);
+    const std::string because = subscription.reason.empty() ? "" : ": " + subscription.reason;
+    if (!subscription.problem.empty()) return subscription.problem;
+    if (subscription.state == State::paused) {
+        return "it is paused" + because + "; " + command + "resume" + id + "` lets it go on";
+    }
+    if (subscription.state == State::disabled) {
+        return "it is disabled" + because + "; once it is mended " + command + "enable" + id +
+               "` lets it go on, with --skip without what waits";
+    }
+    if (failing == nullptr) return {};
+    const std::string last = "; the last time: " + failing->error + ". ";
+    const std::string failed = failing->failures == 1
+                                   ? "it failed at " + time_text(failing->since)
+                                   : "it failed " + detail::times(failing->failures) +
+                                         " in a row since " + time_text(failing->since);
+    if (failing->rests_until <= now) {
+        return failed + last + "One request at a time finds out whether it is back";
+    }
+    // What stands in a file is not ordered about.
+    const std::string at_once = subscription.is_static ? "a reload" : command + "resume" + id + "`";
+    return failed + " and is left alone until " + time_text(failing->rests_until) + last + command +
+           "test" + id + "` tries it, " + at_once + " lets it go on at once";
+}
+
+Object to_json(const Subscription& subscription, const SubscriptionFailing* failing,
+               StoreTime now) {
+    Object object = to_json(subscription);
+    const std::string waits = why_it_waits(subscription, failing, now);
+    if (!waits.empty()) object.emplace_back("waits", waits);
+    if (failing == nullptr) return object;
+    Object how{{"since", time_text(failing->since)},
+               {"failures", failing->failures},
+               {"last_error", failing->error}};
+    if (failing->rests_until > now) {
+        how.emplace_back("left_alone_until", time_text(failing->rests_until));
+    }
+    how.emplace_back("seen_by", failing->instance);
+    object.emplace_back("failing", std::move(how));
     return object;
 }
 

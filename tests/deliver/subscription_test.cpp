@@ -6,6 +6,7 @@
 #include "deliver/endpoints.hpp"
 #include "deliver/note.hpp"
 #include "deliver/sealing.hpp"
+#include "waybill/memory.hpp"
 
 namespace waybill::deliver {
 namespace {
@@ -97,8 +98,12 @@ Judgement failing(const char* reason = "answered 500") {
 class EndpointsTest : public testing::Test {
 protected:
     EndpointsTest() { endpoints.put({good()}); }
-    std::optional<SubscriptionNews> fails(Duration after = {}) {
+    Endpoints::Ended fails_after(Duration after) {
         return endpoints.ended(key, failing(), kBegin + after, kWall + after);
+    }
+    std::optional<SubscriptionNews> fails(Duration after = {}) { return fails_after(after).news; }
+    Endpoints::Ended succeeds_after(Duration after) {
+        return endpoints.ended(key, {.outcome = Done{}}, kBegin + after, kWall + after);
     }
     Endpoints endpoints;
     const std::string key = key_of(good());
@@ -113,10 +118,10 @@ TEST_F(EndpointsTest, SaysOnceThatItFailsAndOnceThatItRecovered) {
     int told = 0;
     for (std::uint32_t i = 0; i < 2 * Circuit::failures_to_open; ++i) told += fails() ? 1 : 0;
     EXPECT_EQ(told, 1);
-    const auto recovered = endpoints.ended(key, {.outcome = Done{}}, kBegin, kWall);
+    const auto recovered = succeeds_after(0s).news;
     ASSERT_TRUE(recovered);
     EXPECT_EQ(recovered->kind, SubscriptionNews::Kind::recovered);
-    EXPECT_FALSE(endpoints.ended(key, {.outcome = Done{}}, kBegin, kWall));
+    EXPECT_FALSE(succeeds_after(0s).news);
 }
 
 TEST_F(EndpointsTest, IsDisabledWhenItFailedLongEnoughAndOftenEnough) {
@@ -148,6 +153,119 @@ TEST_F(EndpointsTest, WhoEnablesItAgainIsBelieved) {
     enabled.changed_at = kWall;
     endpoints.put({enabled});
     EXPECT_FALSE(endpoints.options_of(key).held);
+}
+
+TEST_F(EndpointsTest, IsWrittenDownWhenItIsLeftAloneAndNotWithEveryFailure) {
+    for (std::uint32_t i = 1; i < Circuit::failures_to_open; ++i) {
+        EXPECT_FALSE(fails_after(0s).failing) << i;
+    }
+    const auto opened = fails_after(0s).failing;
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(opened->since, kWall);
+    EXPECT_EQ(opened->failures, Circuit::failures_to_open);
+    EXPECT_EQ(opened->error, "answered 500");
+    EXPECT_EQ(opened->rests_until, kWall + Circuit::rest_first);
+    int written = 0;
+    for (int second = 1; second < 3600; ++second) {
+        written += fails_after(std::chrono::seconds{second}).failing ? 1 : 0;
+    }
+    EXPECT_GE(written, 11) << "until when it is left alone is no longer so";
+    EXPECT_LE(written, 16) << "more than once per rest";
+}
+
+TEST_F(EndpointsTest, OneThatAnswersButIsNeverContentIsWrittenDownToo) {
+    const Judgement refused{.outcome = Fail{.reason = "answered 401"},
+                            .health = Judgement::Health::unwell};
+    int written = 0;
+    for (int second = 0; second < 600; ++second) {
+        const Duration after = std::chrono::seconds{second};
+        const auto ended = endpoints.ended(key, refused, kBegin + after, kWall + after);
+        if (!ended.failing) continue;
+        ++written;
+        EXPECT_EQ(ended.failing->rests_until, StoreTime{}) << "nobody leaves it alone";
+    }
+    EXPECT_EQ(written, 2);
+}
+
+TEST_F(EndpointsTest, OneThatAsksForALongRestIsWrittenDownAtOnce) {
+    const Judgement busy{.outcome = Fail{.reason = "answered 429"},
+                         .health = Judgement::Health::unwell,
+                         .rest = 30min};
+    const auto ended = endpoints.ended(key, busy, kBegin, kWall);
+    ASSERT_TRUE(ended.failing);
+    EXPECT_EQ(ended.failing->rests_until, kWall + 30min);
+    EXPECT_TRUE(succeeds_after(30min).is_well_again);
+    EXPECT_FALSE(succeeds_after(31min).is_well_again) << "it was crossed out before";
+}
+
+TEST_F(EndpointsTest, OneThatAnotherLeftAloneIsAskedOneAtATimeAndCrossedOutWhenItIsBack) {
+    endpoints.recall(key, {.since = kWall - 1h, .failures = 7, .rests_until = kWall + 4min});
+    EXPECT_EQ(endpoints.begin(key, kBegin).wait, std::nullopt) << "the first one finds out";
+    EXPECT_EQ(endpoints.begin(key, kBegin).wait, Circuit::probe_pause);
+    const auto again = fails_after(1s).failing;
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->since, kWall - 1h);
+    EXPECT_EQ(again->failures, 8U);
+
+    Endpoints another;
+    another.put({good()});
+    another.recall(key, *again);
+    EXPECT_TRUE(another.ended(key, {.outcome = Done{}}, kBegin, kWall).is_well_again);
+    EXPECT_EQ(another.begin(key, kBegin).wait, std::nullopt);
+    EXPECT_EQ(another.begin(key, kBegin).wait, std::nullopt);
+}
+
+TEST_F(EndpointsTest, OneThatIsEnabledAgainIsNotDisabledByItsNextFailure) {
+    for (int hour = 0; hour <= 5 * 24; ++hour) fails(std::chrono::hours{hour});
+    ASSERT_TRUE(endpoints.options_of(key).held);
+    Subscription enabled = good();
+    enabled.changed_at = kWall;
+    endpoints.put({enabled});
+    fails(std::chrono::hours{5 * 24 + 1});
+    EXPECT_FALSE(endpoints.options_of(key).held);
+}
+
+class BookTest : public testing::Test {
+protected:
+    BookTest() {
+        const BoxDeclaration box{.name = "outbox"};
+        store.store().declare({&box, 1}, {});
+        book.add(good());
+    }
+    std::shared_ptr<memory::MemoryStore> opened = memory::open();
+    StoreHandle store{opened};
+    SubscriptionBook book{*opened, store};
+    const Uuid id = good().id;
+    const SubscriptionFailing failing{.since = kWall,
+                                      .failures = 5,
+                                      .error = "answered 500",
+                                      .rests_until = kWall + 10s,
+                                      .instance = "a"};
+};
+
+TEST_F(BookTest, KeepsSinceWhenASubscriptionFailsWhoeverWritesItDown) {
+    EXPECT_EQ(book.failing(id), std::nullopt);
+    book.note_failing(id, failing);
+    EXPECT_EQ(book.failing(id), failing);
+    SubscriptionFailing later_one = failing;
+    later_one.since += 1h;
+    later_one.instance = "b";
+    book.note_failing(id, later_one);
+    EXPECT_EQ(book.failing(id)->since, failing.since);
+    EXPECT_EQ(book.failing(id)->instance, "b");
+    ASSERT_EQ(book.failing().size(), 1U);
+    EXPECT_EQ(book.list().size(), 1U) << "a note of failing is no subscription";
+    book.note_failing(id, std::nullopt);
+    EXPECT_TRUE(book.failing().empty());
+}
+
+TEST_F(BookTest, WhoChangesASubscriptionEndsItsRest) {
+    book.note_failing(id, failing);
+    book.change(id, [](Subscription& one) { one.rate = 1; });
+    ASSERT_TRUE(book.failing(id));
+    EXPECT_EQ(book.failing(id)->rests_until, StoreTime{});
+    book.change(id, [](Subscription& one) { one.url = "https://elsewhere.example/hook"; });
+    EXPECT_EQ(book.failing(id), std::nullopt) << "that was another endpoint";
 }
 
 TEST_F(EndpointsTest, TellsTheRegistryOnlyWhatChangedForIt) {

@@ -14,6 +14,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+/// The first answer that has it.
+std::string said(ServerUnderTest& server, const std::string& path, const std::string& wanted) {
+    const LocalTime patience = later(system_clock().now(), 60s);
+    while (system_clock().now() < patience) {
+        std::string body = server.operate("GET", path)->body;
+        if (body.find(wanted) != std::string::npos) return body;
+    }
+    ADD_FAILURE() << path << " never says " << wanted;
+    return "{}";
+}
+
 TEST(StuckWebhooks, OfASubscriptionThatLeftTheFileSayWhatToDo) {
     Endpoint endpoint{[](const HttpRequest&) { return HttpResponse{.status = 500}; }};
     Subscription slow = to(endpoint);
@@ -89,6 +100,48 @@ TEST(StuckWebhooks, AreCountedUnderANameOfTheirOwn) {
     const std::string page = server.operate("GET", "/metrics")->body;
     EXPECT_THAT(page, HasSubstr("waybill_deliveries_done_total{target=\"subscription:*\"} 1\n"));
     EXPECT_THAT(page, Not(HasSubstr("target=\"\"")));
+}
+
+TEST(StuckWebhooks, AnOpenCircuitIsSeenInTheListWithWhySinceWhenAndUntilWhen) {
+    Endpoint fixed_end{[](const HttpRequest&) { return HttpResponse{.status = 500}; }};
+    Endpoint stored_end{
+        [](const HttpRequest&) { return HttpResponse{.status = 500, .body = "on fire"}; }};
+    Subscription fixed = to(fixed_end);
+    fixed.concurrency = 1;
+    ServerUnderTest server{with({fixed})};
+    const std::string fixed_id = to_string(server.config().subscriptions.front().id);
+    const std::string id =
+        added(server, R"({"concurrency":1,"secret":")" + endpoint_secret +
+                          R"(","retry":{"schedule":["10ms"]},"url":")" + stored_end.url() + "\"}");
+    const std::string path = "/v1/subscriptions/" + id;
+    EXPECT_THAT(server.operate("GET", path)->body, Not(HasSubstr("failing")));
+
+    const std::string message = publish(server, "1");
+    for (int n = 0; n < 5; ++n) publish(server, "more");
+    ASSERT_TRUE(server.eventually("/v1/subscriptions/" + fixed_id, "left_alone_until"));
+    const std::string text = said(server, path, "left_alone_until");
+
+    EXPECT_THAT(server.operate("GET", "/v1/subscriptions")->body, Not(HasSubstr(endpoint_secret)));
+    const json::Value shown = json::parse(text);
+    const json::Value* const failing = shown.find("failing");
+    ASSERT_NE(failing, nullptr);
+    EXPECT_GE(failing->find("failures")->as_uint64(), 5U);
+    EXPECT_EQ(failing->find("last_error")->as_string(), "answered 500: on fire");
+    EXPECT_FALSE(failing->find("seen_by")->as_string().empty());
+    EXPECT_LT(failing->find("since")->as_string(), failing->find("left_alone_until")->as_string());
+    EXPECT_EQ(shown.find("state")->as_string(), "active");
+    EXPECT_THAT(shown.find("waits")->as_string(), HasSubstr("is left alone until 20"));
+    EXPECT_THAT(shown.find("waits")->as_string(), HasSubstr("`waybill subscriptions resume " + id));
+
+    stored_end.answer_with(200);
+    fixed_end.answer_with(200);
+    const auto resumed = server.operate("POST", path + "/resume");
+    EXPECT_EQ(resumed->status, 200);
+    EXPECT_THAT(resumed->body, Not(HasSubstr("left_alone_until")));
+    const LocalTime patience = later(system_clock().now(), 60s);
+    while (parsed(server.operate("GET", path)).find("failing") != nullptr) {
+        ASSERT_LT(system_clock().now(), patience) << "it answers, and is still said to fail";
+    }
 }
 
 TEST(StuckWebhooks, ASkipOfAPausedOneSaysWhenItTakesEffect) {

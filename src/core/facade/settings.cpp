@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
-#include <unistd.h>
-
 #include "core/facade/parts.hpp"
+#include "core/runtime/process_name.hpp"
 #include "core/wording.hpp"
 #include "waybill/system.hpp"
 
@@ -21,12 +19,6 @@ constexpr Duration kPollSlowest = std::chrono::minutes{10};
 constexpr Duration kSweepEvery = std::chrono::milliseconds{10};
 constexpr Duration kSweepSeldom = std::chrono::hours{24 * 30};
 constexpr std::uint32_t kSweepRowsMax = 100'000;
-
-std::string host_and_process() {
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') host[0] = '?';
-    return std::string{host.data()} + ":" + std::to_string(::getpid());
-}
 
 Problems check_settings(const Settings& settings) {
     Problems problems;
@@ -76,7 +68,7 @@ Waybill::Parts::Parts(Settings the_settings)
           if (Problems problems = check_settings(the_settings); !problems.empty()) {
               throw ConfigError{std::move(problems)};
           }
-          if (the_settings.name.empty()) the_settings.name = host_and_process();
+          if (the_settings.name.empty()) the_settings.name = runtime::host_and_process();
           return std::move(the_settings);
       }()),
       clock(settings.clock != nullptr ? *settings.clock : system_clock()),
