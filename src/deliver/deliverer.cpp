@@ -47,6 +47,7 @@ struct Deliverer::Parts {
     void tell_unwritten(const Uuid& id, const std::exception& error) const;
     void post(std::function<void()> task);
     void end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail = {});
+    void fail(const std::shared_ptr<Job>& job, std::string reason);
 
     StoreHandle store;
     std::shared_ptr<SubscriptionBook> book;
@@ -122,13 +123,12 @@ void Deliverer::Parts::find_secret_then_send(const std::shared_ptr<Job>& job,
             if (secret) keyring.put(tenant, *secret, clock.now());
         }
     } catch (const std::exception& error) {
-        endpoints.released(job->delivery.target);
-        return end(
-            job, Fail{.reason = std::string{"the tenant's secret cannot be had: "} + error.what()});
+        return fail(job, std::string{"the tenant's secret cannot be had: "} + error.what());
+    } catch (...) {
+        return fail(job, "the tenant's secret cannot be had");
     }
     if (!secret && subscription->secrets.empty()) {
-        endpoints.released(job->delivery.target);
-        return end(job, Fail{.reason = "neither the tenant nor the subscription has a secret"});
+        return fail(job, "neither the tenant nor the subscription has a secret");
     }
     send(job, subscription,
          secret ? std::vector<std::string>{*secret}
@@ -141,10 +141,8 @@ void Deliverer::Parts::send(const std::shared_ptr<Job>& job, const SubscriptionP
     auto request = deliver::request_of(*subscription, item.message, deliver::attempt_of(item),
                                        secrets, options, clock.wall(), subscription->timeout);
     if (!request) {
-        endpoints.released(job->delivery.target);
-        return end(job,
-                   Fail{.reason = "its secrets cannot sign: " +
-                                  webhook::problem_of_secrets(secrets, subscription->signing)});
+        return fail(job, "its secrets cannot sign: " +
+                             webhook::problem_of_secrets(secrets, subscription->signing));
     }
     const std::uint64_t number = job->delivery.number;
     const std::lock_guard lock{mutex};
@@ -205,6 +203,12 @@ void Deliverer::Parts::end(const std::shared_ptr<Job>& job, Outcome outcome, std
         under_way.erase(job->delivery.number);
     }
     job->completion({DeliveryResult{.outcome = std::move(outcome), .detail = std::move(detail)}});
+}
+
+/// Nobody was asked, so it says nothing of the endpoint.
+void Deliverer::Parts::fail(const std::shared_ptr<Job>& job, std::string reason) {
+    endpoints.released(job->delivery.target);
+    end(job, Fail{.reason = std::move(reason)});
 }
 
 void Deliverer::Parts::tell(const SubscriptionNews& news) {

@@ -68,13 +68,19 @@ bool Lookout::ask() {
             known.said = std::move(*said);
             is_new = true;
         } catch (const std::exception& error) {
-            if (known.last_error != error.what()) {
-                known.last_error = error.what();
-                tell_({.kind = Kind::unreadable, .text = known.last_error});
-            }
+            tell_once(known, error.what());
+        } catch (...) {
+            tell_once(known, "a reader of subscriptions threw something that is no std::exception");
         }
     }
     return is_new;
+}
+
+/// A trouble that lasts is one.
+void Lookout::tell_once(Known& known, const std::string& error) {
+    if (known.last_error == error) return;
+    known.last_error = error;
+    tell_({.kind = Kind::unreadable, .text = error});
 }
 
 void Lookout::put() {

@@ -38,6 +38,7 @@ private:
     };
 
     bool ask();
+    void tell_once(Known& known, const std::string& error);
     void put();
     void recall(const std::vector<Target>& targets);
     void hear();

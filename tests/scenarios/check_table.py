@@ -15,8 +15,10 @@ import sys
 IDS = ([f"T{n}" for n in range(1, 84)]
        + [f"W-IN{n}" for n in range(1, 14)] + [f"W-ON{n}" for n in range(1, 13)]
        + [f"W-VU{n}" for n in range(1, 9)] + [f"W-RA{n}" for n in range(1, 13)]
-       + [f"W-RH{n}" for n in range(1, 16)])
-OURS = ("Accepting.", "Dispatching.", "Keeping.", "Ordering.", "Results.", "Surviving.", "Versions.")
+       + [f"W-RH{n}" for n in range(1, 16)]
+       + [f"WH{n}" for n in range(1, 13)] + ["DD14", "TN1", "TN2"])
+OURS = ("Accepting.", "Dispatching.", "Keeping.", "Ordering.", "Results.", "Surviving.", "Versions.",
+        "WebhooksOut.", "DelivererTest.")
 
 _NAME = re.compile(r"`([A-Za-z]\w*(?:\.\w+)+)`")
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "transport/http_in/http_in.hpp"
 #include "waybill/json/value.hpp"
 #include "waybill/subscription.hpp"
+#include "waybill/webhook.hpp"
 
 /// Whom webhooks go out to in tests, and servers that have such subscriptions.
 namespace waybill::test {
@@ -28,10 +32,17 @@ public:
     explicit Endpoint(Answer answer =
                           [](const HttpRequest&) { return HttpResponse{.status = 204}; })
         : answer_(std::move(answer)),
-          door_({.port = 0}, [this](HttpRequest request, const http_in::Reply& reply) {
+          door_({.port = 0}, [this](HttpRequest request, http_in::Reply reply) {
               const std::lock_guard lock{mutex_};
               requests_.push_back(std::move(request));
-              reply(answer_(requests_.back()));
+              if (is_holding_) {
+                  held_.push_back([reply = std::move(reply), answer = answer_(requests_.back())] {
+                      reply(answer);
+                  });
+              } else {
+                  reply(answer_(requests_.back()));
+              }
+              changed_.notify_all();
           }) {}
 
     std::string url() const { return "http://127.0.0.1:" + std::to_string(door_.port()) + "/in"; }
@@ -41,6 +52,32 @@ public:
     }
     void answer_with(unsigned status) {
         answer([status](const HttpRequest&) { return HttpResponse{.status = status}; });
+    }
+    /// Answers nobody until let_go().
+    void hold() {
+        const std::lock_guard lock{mutex_};
+        is_holding_ = true;
+    }
+    void let_go() {
+        const std::lock_guard lock{mutex_};
+        is_holding_ = false;
+        for (const auto& reply : std::exchange(held_, {})) reply();
+    }
+    /// The one that waits longest.
+    void let_one_go() {
+        const std::lock_guard lock{mutex_};
+        held_.front()();
+        held_.erase(held_.begin());
+    }
+    std::size_t waiting() {
+        const std::lock_guard lock{mutex_};
+        return held_.size();
+    }
+    /// Until that many have come, in all.
+    bool wait_for(std::size_t count) {
+        std::unique_lock lock{mutex_};
+        return changed_.wait_for(lock, std::chrono::seconds{60},
+                                 [&] { return requests_.size() >= count; });
     }
     std::vector<HttpRequest> requests() {
         const std::lock_guard lock{mutex_};
@@ -53,9 +90,12 @@ public:
     }
 
 private:
-    std::mutex mutex_;  ///< guards the two below
+    std::mutex mutex_;  ///< guards the four below
     Answer answer_;
     std::vector<HttpRequest> requests_{};
+    bool is_holding_ = false;
+    std::vector<std::function<void()>> held_{};
+    std::condition_variable changed_{};
     http_in::HttpIn door_;
 };
 
@@ -105,6 +145,13 @@ inline std::string added(ServerUnderTest& server, const std::string& body) {
     const auto answer = server.operate("POST", "/v1/subscriptions", body);
     EXPECT_EQ(answer->status, 201) << answer->body;
     return parsed(answer).find("id")->as_string();
+}
+
+inline bool is_signed_with(const HttpRequest& request, const std::string& secret) {
+    const auto verdict =
+        webhook::verify(request.headers, request.body,
+                        {.secrets = std::span{&secret, 1}, .now = system_clock().wall()});
+    return std::holds_alternative<webhook::Verified>(verdict);
 }
 
 }  // namespace waybill::test
