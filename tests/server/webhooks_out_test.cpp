@@ -116,7 +116,9 @@ TEST(WebhooksOut, WhoIsActiveAndWantsTheTypeAndTheTenantGetsIt) {
 TEST(WebhooksOut, OneOfTheConfigurationThatMovesIsTheSameAndNothingIsSentTwice) {
     Endpoint before;
     Endpoint after;
-    server::Config config = with({to(before)});
+    Subscription patient = to(before);
+    patient.retry = {.max_attempts = 100, .backoff = {.schedule = {200ms}}};
+    server::Config config = with({patient});
     ServerUnderTest server{config};
     ASSERT_TRUE(is_done(server, publish(server, "1")));
     before.answer_with(409);
