@@ -146,6 +146,19 @@ struct SubscriptionNews {
     std::string text{};
 };
 
+/// How many subscriptions there are of each kind.
+struct SubscriptionCounts {
+    std::uint64_t active = 0;
+    /// Active, but left alone for a while here.
+    std::uint64_t left_alone = 0;
+    std::uint64_t paused = 0;
+    std::uint64_t disabled = 0;
+    /// Those with a `problem`.
+    std::uint64_t unusable = 0;
+
+    bool operator==(const SubscriptionCounts&) const = default;
+};
+
 /// How requests are made.
 struct DeliverOptions {
     /// Of make_egress(). Null: nowhere but to public addresses.
@@ -203,6 +216,9 @@ public:
     void refresh();
     /// Those in force.
     std::vector<Subscription> subscriptions() const;
+    /// Those of them that cannot be used; `problem` says why.
+    std::vector<Subscription> unusable() const;
+    SubscriptionCounts counts() const;
 
 private:
     struct Parts;

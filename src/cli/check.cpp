@@ -7,6 +7,7 @@
 #include "server/config/here.hpp"
 #include "server/config/secret.hpp"
 #include "server/store_access.hpp"
+#include "server/unusable.hpp"
 #include "waybill/problems.hpp"
 #include "waybill/providers.hpp"
 #include "waybill/sqlite.hpp"
@@ -71,6 +72,14 @@ std::string warning_of_store(const server::LoadedConfig& loaded) {
            seen.tables_of_others.front() + " …); serve would keep its own tables beside those";
 }
 
+std::vector<std::string> warnings_of_subscriptions(const server::Config& config) {
+    try {
+        return server::texts_of(server::unusable_subscriptions(config));
+    } catch (const StoreError&) {
+        return {};  // of the store it was said before
+    }
+}
+
 int check(const Arguments& arguments, const Globals& globals) {
     const server::LoadedConfig loaded = load(globals);
     const server::SaidHere here = server::check_here(loaded, system_clock().wall());
@@ -84,6 +93,9 @@ int check(const Arguments& arguments, const Globals& globals) {
     if (!problems.empty()) throw ConfigError{std::move(problems)};
     if (const std::string warning = warning_of_store(loaded); !warning.empty()) {
         std::cerr << "warning: " << warning << "\n";
+    }
+    for (const std::string& text : warnings_of_subscriptions(loaded.config)) {
+        std::cerr << "warning: " << text << "\n";
     }
     if (arguments.has("print")) {
         std::cout << loaded.effective;

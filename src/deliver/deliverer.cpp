@@ -320,4 +320,12 @@ std::vector<Subscription> Deliverer::subscriptions() const {
     return parts_->endpoints.all();
 }
 
+std::vector<Subscription> Deliverer::unusable() const {
+    return parts_->endpoints.unusable();
+}
+
+SubscriptionCounts Deliverer::counts() const {
+    return parts_->endpoints.counts(parts_->clock.now());
+}
+
 }  // namespace waybill

@@ -92,6 +92,31 @@ std::vector<Subscription> Endpoints::all() const {
     return all;
 }
 
+std::vector<Subscription> Endpoints::unusable() const {
+    std::vector<Subscription> all;
+    const std::lock_guard lock{mutex_};
+    for (const auto& [key, endpoint] : endpoints_) {
+        if (!endpoint.subscription->problem.empty()) all.push_back(*endpoint.subscription);
+    }
+    return all;
+}
+
+SubscriptionCounts Endpoints::counts(LocalTime now) const {
+    using State = Subscription::State;
+    SubscriptionCounts counts;
+    const std::lock_guard lock{mutex_};
+    for (const auto& [key, endpoint] : endpoints_) {
+        const Subscription& one = *endpoint.subscription;
+        const bool is_disabled = endpoint.disabled || one.state == State::disabled;
+        ++(!one.problem.empty()                             ? counts.unusable
+           : is_disabled                                    ? counts.disabled
+           : one.state == State::paused                     ? counts.paused
+           : endpoint.circuit.rests(now) > Duration::zero() ? counts.left_alone
+                                                            : counts.active);
+    }
+    return counts;
+}
+
 Endpoints::Begin Endpoints::begin(const std::string& key, LocalTime now) {
     const std::lock_guard lock{mutex_};
     const auto found = endpoints_.find(key);

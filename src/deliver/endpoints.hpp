@@ -37,6 +37,8 @@ public:
     /// Of one that is not known: held.
     TargetOptions options_of(const std::string& key) const;
     std::vector<Subscription> all() const;
+    std::vector<Subscription> unusable() const;
+    SubscriptionCounts counts(LocalTime now) const;
     std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
     struct Begin {

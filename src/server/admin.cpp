@@ -174,14 +174,6 @@ HttpResponse Admin::messages(const HttpRequest& request) {
     return page_response(catalogue_.browse(listing.filter, listing.cursor, listing.rows_max));
 }
 
-HttpResponse Admin::message(const std::string& text) {
-    const auto id = parse_uuid(text);
-    if (!id) return error_response(400, "bad-id", "the id of a message is a UUID");
-    const auto detail = catalogue_.get(*id);
-    if (!detail) return error_response(404, "not-found", "there is no message " + text);
-    return json_response(200, to_json(*detail));
-}
-
 HttpResponse Admin::command(const std::string& number) {
     std::uint64_t id = 0;
     std::from_chars(number.data(), number.data() + number.size(), id);

@@ -11,6 +11,7 @@
 #include "server/operations.hpp"
 #include "server/subscription_desk.hpp"
 #include "server/unserved.hpp"
+#include "server/waiting.hpp"
 #include "waybill/http.hpp"
 #include "waybill/notebook.hpp"
 #include "waybill/store_handle.hpp"
@@ -58,13 +59,17 @@ private:
                                       Operation& operation);
 
     HttpResponse messages(const HttpRequest& request);
-    HttpResponse message(const std::string& id);
     HttpResponse command(const std::string& number);
     HttpResponse dead(const HttpRequest& request);
     HttpResponse lanes(const HttpRequest& request);
     HttpResponse stats();
     HttpResponse operation(const std::string& id);
     HttpResponse demo();
+
+    // admin_message.cpp
+    HttpResponse message(const std::string& id);
+    std::vector<OpenDelivery> open_deliveries(const MessageDetail& detail);
+    std::string why_unserved(const Target& target, const std::vector<InstanceSeen>& instances);
 
     // admin_orders.cpp
     HttpResponse cancel(const std::string& id, const Operation& operation);

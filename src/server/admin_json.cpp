@@ -54,6 +54,16 @@ std::string_view name_of(Progress::State state) {
     }
 }
 
+Value delivery_json(const OpenDelivery& delivery) {
+    Object object{{"target", delivery.target},
+                  {"state", "ready"},
+                  {"failures", delivery.failures},
+                  {"last_error", clean_text(delivery.last_error, 4096)},
+                  {"due", time_text(delivery.due)}};
+    put(object, "waits", delivery.waits);
+    return object;
+}
+
 Value letter_json(const DeadLetter& letter) {
     Object object{{"message", to_string(letter.message)},
                   {"target", letter.target},
@@ -110,13 +120,18 @@ Value to_json(const MessageSummary& summary) {
     return object;
 }
 
-Value to_json(const MessageDetail& detail) {
+Value to_json(const MessageDetail& detail, const std::vector<OpenDelivery>& open) {
     Object object = to_json(detail.summary).as_object();
     object.emplace_back("attributes", attributes(*detail.summary.message));
     put_body(object, *detail.summary.message);
+    if (detail.summary.state == Filter::State::parked) {
+        object.emplace_back("waits", "no target wants it; it goes on when one that does is added");
+    }
     Array deliveries;
+    for (const OpenDelivery& one : open) deliveries.push_back(delivery_json(one));
     for (const Entry& entry : detail.open) {
         for (const Progress& progress : entry.progress) {
+            if (progress.state == Progress::State::ready) continue;
             deliveries.push_back(Object{{"target", progress.target},
                                         {"state", name_of(progress.state)},
                                         {"failures", progress.failures},

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "server/waiting.hpp"
 #include "waybill/catalogue.hpp"
 #include "waybill/halted_lanes.hpp"
 #include "waybill/instances.hpp"
@@ -11,7 +12,8 @@
 namespace waybill::server {
 
 json::Value to_json(const MessageSummary& summary);
-json::Value to_json(const MessageDetail& detail);
+/// `open`: its deliveries that have not ended.
+json::Value to_json(const MessageDetail& detail, const std::vector<OpenDelivery>& open);
 json::Value to_json(const DeadLetterDetail& letter);
 json::Value to_json(const HaltedLane& lane);
 json::Value to_json(const Target& target);

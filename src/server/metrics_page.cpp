@@ -198,6 +198,13 @@ std::string metrics_page(const Metrics& metrics, const Levels& levels) {
     write_engine_counts(page, metrics);
     write_engine_levels(page, levels);
     write_store(page, levels.store);
+    page.gauge("waybill_subscriptions", "Subscriptions by state, as this instance knows them.");
+    const SubscriptionCounts& counts = levels.subscriptions;
+    page.sample(counts.active, {{"state", "active"}});
+    page.sample(counts.left_alone, {{"state", "left_alone"}});
+    page.sample(counts.paused, {{"state", "paused"}});
+    page.sample(counts.disabled, {{"state", "disabled"}});
+    page.sample(counts.unusable, {{"state", "unusable"}});
     page.gauge("waybill_unserved_messages", "Messages that wait for a target nobody serves.");
     for (const UnservedTarget& one : levels.unserved) {
         page.sample(one.waiting, {{"box", one.box}, {"target", one.key}});

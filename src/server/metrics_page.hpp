@@ -16,6 +16,7 @@ struct Levels {
     Status status{};
     StoreHealth store{};
     std::vector<UnservedTarget> unserved{};
+    SubscriptionCounts subscriptions{};
     std::uint64_t window_max = 0;
     std::uint64_t appends_waiting_max = 0;
     std::uint64_t connections = 0;

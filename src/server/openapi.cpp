@@ -37,7 +37,8 @@ constexpr std::array kRoutes{
     Route{"POST", "/v1/messages", "Publishes a message", "",
           "type body? body_base64? box? content_type? tenant? user? lane? dedup_key? collapse_key? "
           "correlation_id? not_before? attributes?"},
-    Route{"GET", "/v1/messages/{id}", "Everything of one message"},
+    Route{"GET", "/v1/messages/{id}",
+          "Everything of one message, and why what is open of it waits"},
     Route{"POST", "/v1/messages/{id}/cancel", "Ends what is open of it"},
     Route{"POST", "/v1/messages/{id}/replay", "Runs it again for a target that has ended it", "",
           "target"},

@@ -19,6 +19,7 @@
 #include "server/seldom.hpp"
 #include "server/token.hpp"
 #include "server/unserved.hpp"
+#include "server/unusable.hpp"
 #include "server/who_asks.hpp"
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
@@ -200,6 +201,9 @@ HttpResponse Server::Parts::readiness() {
     json::Array reasons;
     for (const std::string& reason : health.reasons) reasons.emplace_back(reason);
     for (const UnservedTarget& one : unserved()) reasons.emplace_back(text_of(one));
+    for (std::string& text : texts_of(generation->deliverer->unusable())) {
+        reasons.emplace_back(std::move(text));
+    }
     body.emplace_back("status", ready ? "ready" : "not ready");
     body.emplace_back("durability", config.relaxed_durability ? "relaxed" : "strict");
     body.emplace_back("open", health.store.open);
@@ -251,6 +255,7 @@ HttpResponse Server::Parts::metrics_response() {
     const Levels levels{.status = generation->app.status(),
                         .store = store_numbers.get([&] { return generation->app.health().store; }),
                         .unserved = unserved(),
+                        .subscriptions = generation->deliverer->counts(),
                         .window_max = config.engine.window,
                         .appends_waiting_max = config.server.waiting_max,
                         .connections = door->connections(),

@@ -168,6 +168,16 @@ HttpResponse SubscriptionDesk::question(const std::string& below) {
     return json_response(200, Object{{"items", std::move(items)}});
 }
 
+std::optional<std::string> SubscriptionDesk::why_it_waits(const Uuid& id) const {
+    const auto subscription = find(id);
+    if (!subscription) return std::nullopt;
+    const auto failing = book().failing(id);
+    const StoreTime now = system_clock().wall();
+    // One that fails and is not left alone is asked like any other.
+    const bool counts = failing && failing->rests_until > now;
+    return server::why_it_waits(*subscription, counts ? &*failing : nullptr, now);
+}
+
 HttpResponse SubscriptionDesk::shown(const Subscription& subscription) const {
     const auto failing = book().failing(subscription.id);
     return json_response(

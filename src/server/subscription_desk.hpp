@@ -39,6 +39,8 @@ public:
     HttpResponse question(const std::string& below);
     /// Nothing: there is no such order.
     std::optional<HttpResponse> order(const HttpRequest& request, const std::string& below);
+    /// Why its messages wait, and what to do; empty: they do not. Nothing: there is no such subscription.
+    std::optional<std::string> why_it_waits(const Uuid& id) const;
     /// Its answer has a secret in it, which is shown once and kept in no record.
     static bool tells_a_secret(const std::string& below);
 

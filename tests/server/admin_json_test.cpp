@@ -9,7 +9,7 @@ namespace {
 std::string shown(const std::string& detail) {
     MessageDetail message{.summary = {.message = std::make_shared<const Message>()}};
     message.attempts = {{.target = "billing", .error = "no", .detail = detail}};
-    const json::Value value = server::to_json(message);
+    const json::Value value = server::to_json(message, {});
     const json::Value& attempt = value.find("attempts")->as_array().at(0);
     const json::Value* const found = attempt.find("detail");
     return found == nullptr ? "nothing" : json::to_text(*found);

@@ -227,6 +227,40 @@ TEST_F(Looking, SeesWhichBoxesArePausedAndAnUnknownOneIsNot) {
     EXPECT_THAT(repartition.output, HasSubstr("one owner"));
 }
 
+TEST_F(Looking, SubscriptionsWhoseSecretsCannotBeOpenedAreNamedByReadyzCheckAndDoctor) {
+    const std::string egress = "[egress]\nallow = ['127.0.0.1/32']\n";
+    write("sealing.key", "0123456789abcdef0123456789abcdef");
+    write("waybill.toml", egress + "[secrets]\nkey = 'file:sealing.key'\n");
+    const std::string id =
+        json_of({"subscriptions", "add", "http://127.0.0.1:9/", "--json"}).find("id")->as_string();
+    EXPECT_THAT(hear({"check"}).output, Not(HasSubstr("warning")));
+    write("waybill.toml", egress);
+    const std::string told = "subscription " + id +
+                             " cannot be used, and its messages wait: its secrets are sealed with "
+                             "another key; set secrets.key";
+
+    EXPECT_THAT(hear({"check"}).output, HasSubstr("warning: " + told));
+    const Ran doctor = hear({"doctor"});
+    EXPECT_EQ(doctor.code, 1);
+    EXPECT_THAT(doctor.output, HasSubstr(told));
+    EXPECT_THAT(doctor.output, HasSubstr("[unusable-subscription]"));
+    EXPECT_THAT(doctor.output, HasSubstr("    waybill subscriptions rotate-secret " + id));
+    EXPECT_THAT(run_here({"subscriptions", "list"}).output, HasSubstr("another key"));
+
+    Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
+    const std::uint16_t port = server.port();
+    const auto ready = HttpClient{port}.get("/readyz");
+    EXPECT_EQ(ready->status, 200) << "the others work";
+    EXPECT_THAT(ready->body, HasSubstr(told));
+    EXPECT_THAT(HttpClient{port}.get("/metrics")->body,
+                HasSubstr("waybill_subscriptions{state=\"unusable\"} 1\n"));
+    EXPECT_THAT(hear({"check"}).output, HasSubstr(told)) << "beside a server too";
+    ASSERT_EQ(run_here({"subscriptions", "rotate-secret", id}).code, 0);
+    EXPECT_THAT(HttpClient{port}.get("/readyz")->body, Not(HasSubstr(id)));
+    EXPECT_THAT(hear({"doctor"}).output, Not(HasSubstr("unusable-subscription")));
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
 TEST_F(Looking, ARenamedTargetIsNamedWithWhatWaitsForItAndTheRemedy) {
     const auto target = [](const std::string& more) {
         return "[[targets]]\nbox = 'outbox'\ncommand = ['/bin/false']\n"

@@ -144,6 +144,73 @@ TEST(StuckWebhooks, AnOpenCircuitIsSeenInTheListWithWhySinceWhenAndUntilWhen) {
     }
 }
 
+/// What a message says of its one open delivery.
+std::string why(ServerUnderTest& server, const std::string& message) {
+    const json::Value shown = parsed(server.operate("GET", "/v1/messages/" + message));
+    const json::Array& deliveries = shown.find("deliveries")->as_array();
+    if (deliveries.size() != 1) return std::to_string(deliveries.size()) + " deliveries";
+    const json::Value* const waits = deliveries[0].find("waits");
+    return waits == nullptr ? "" : waits->as_string();
+}
+
+TEST(StuckWebhooks, AMessageOfAPausedSubscriptionSaysSoAndHowItGoesOn) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + "\"}");
+    const std::string path = "/v1/subscriptions/" + id;
+    ASSERT_EQ(server.operate("POST", path + "/pause", R"({"reason":"they move"})")->status, 200);
+    const std::string message = publish(server, "1");
+
+    EXPECT_EQ(why(server, message),
+              "it is paused: they move; `waybill subscriptions resume " + id + "` lets it go on");
+    ASSERT_EQ(server.operate("POST", path + "/disable", R"({"reason":"gone"})")->status, 200);
+    EXPECT_THAT(why(server, message), HasSubstr("it is disabled: gone; once it is mended "
+                                                "`waybill subscriptions enable " +
+                                                id));
+    ASSERT_EQ(server.operate("POST", "/v1/boxes/pause", R"({"box":"outbox"})")->status, 200);
+    EXPECT_EQ(why(server, message),
+              "the box is paused; `waybill boxes resume outbox` lets it go on");
+}
+
+TEST(StuckWebhooks, AMessageThatIsTriedAgainLaterSaysWhenAndTheOneBehindItSaysWhichItWaitsFor) {
+    Endpoint endpoint{[](const HttpRequest&) { return HttpResponse{.status = 500}; }};
+    Endpoint well;
+    Subscription slow = to(endpoint);
+    slow.retry.backoff.schedule = {1h};
+    ServerUnderTest server{with({slow, to(well)})};
+    const std::string first = publish(server, "1", R"(,"lane":"one")");
+    ASSERT_TRUE(server.eventually("/v1/messages/" + first, "tried again at"));
+    const std::string second = publish(server, "2", R"(,"lane":"one")");
+    const std::string other = publish(server, "3", R"(,"lane":"two","not_before":"2999-01-01")");
+
+    EXPECT_THAT(said(server, "/v1/messages/" + first, "tried again at"),
+                HasSubstr("it failed once, the last time: answered 500; tried again at 20"));
+    ASSERT_TRUE(server.eventually("/v1/messages/" + second, R"("state":"done")"))
+        << "the other subscription has it";
+    const json::Value shown = parsed(server.operate("GET", "/v1/messages/" + second));
+    const json::Value& waiting = shown.find("deliveries")->as_array().at(0);
+    EXPECT_EQ(waiting.find("waits")->as_string(), "it is behind message " + first +
+                                                      " in lane \"one\"; `waybill messages show " +
+                                                      first + "`");
+    EXPECT_THAT(server.operate("GET", "/v1/messages/" + other)->body,
+                HasSubstr("its time comes at 2999-01-01"));
+}
+
+TEST(StuckWebhooks, AMessageForAnEndpointThatIsLeftAloneSaysUntilWhen) {
+    Endpoint endpoint{[](const HttpRequest&) {
+        return HttpResponse{.status = 503, .headers = {{"Retry-After", "3000"}}};
+    }};
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"concurrency":1,"url":")" + endpoint.url() + "\"}");
+    publish(server, "1");
+    ASSERT_TRUE(server.eventually("/v1/subscriptions/" + id, "left_alone_until"));
+    const std::string second = publish(server, "2");
+
+    EXPECT_THAT(why(server, second), HasSubstr("and is left alone until 20"));
+    EXPECT_THAT(why(server, second), HasSubstr("the last time: answered 503"));
+    EXPECT_THAT(why(server, second), HasSubstr("`waybill subscriptions resume " + id));
+}
+
 TEST(StuckWebhooks, ASkipOfAPausedOneSaysWhenItTakesEffect) {
     Endpoint endpoint;
     ServerUnderTest server{with({})};

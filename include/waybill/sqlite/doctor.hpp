@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "waybill/finding.hpp"
+#include "waybill/notebook.hpp"
 #include "waybill/target.hpp"
 #include "waybill/time.hpp"
 
@@ -39,5 +40,9 @@ struct Examined {
 /// Looks at a file without opening it as a store, and changes nothing: whoever has it open goes on. Reads all
 /// of it. One that is not there or cannot be read is a finding.
 Examined examine(const std::string& path, const DoctorOptions& options = {});
+
+/// Notes of a store, looked at in the same way, all whose names begin so. None where the file holds no store of
+/// this version. Throws StoreError.
+std::vector<Note> notes_in(const std::string& path, const std::string& prefix);
 
 }  // namespace waybill::sqlite

@@ -105,4 +105,11 @@ Examined examine(const std::string& path, const DoctorOptions& options) {
     return examined;
 }
 
+std::vector<Note> notes_in(const std::string& path, const std::string& prefix) {
+    const auto db = open_to_look(path);
+    const Schema seen = schema(*db);
+    if (seen.version == 0 || !seen.missing.empty()) return {};
+    return notes(*db, system_clock().wall(), prefix);
+}
+
 }  // namespace waybill::sqlite

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "server/admin.hpp"
+#include "server/admin_json.hpp"
+#include "server/answer.hpp"
+#include "server/waiting.hpp"
+#include "waybill/json.hpp"
+#include "waybill/store.hpp"
+#include "waybill/system.hpp"
+
+/// Everything of one message, with why it waits.
+namespace waybill::server {
+namespace {
+
+using json::Array;
+using json::Object;
+
+/// Enough to find the head; the bodies come along.
+constexpr std::uint32_t kLaneRows = 64;
+constexpr std::uint64_t kLaneBytes = std::uint64_t{1} << 20;
+
+std::vector<Entry> lane_of(const Entry& row, Store& store) {
+    return store
+        .read({.kind = ReadRequest::Kind::lanes,
+               .lanes = {{.partition = row.partition, .lane = row.message->lane}},
+               .lane_rows = kLaneRows,
+               .rows_max = kLaneRows,
+               .bytes_max = kLaneBytes})
+        .entries;
+}
+
+bool is_strict(const Config* config, const std::string& box) {
+    if (config == nullptr) return true;
+    const auto found = std::ranges::find(config->boxes, box, &BoxConfig::name);
+    return found == config->boxes.end() || found->options.lanes == Lanes::strict;
+}
+
+}  // namespace
+
+HttpResponse Admin::message(const std::string& text) {
+    const auto id = parse_uuid(text);
+    if (!id) return error_response(400, "bad-id", "the id of a message is a UUID");
+    const auto detail = catalogue_.get(*id);
+    if (!detail) return error_response(404, "not-found", "there is no message " + text);
+    return json_response(200, to_json(*detail, open_deliveries(*detail)));
+}
+
+std::vector<OpenDelivery> Admin::open_deliveries(const MessageDetail& detail) {
+    if (detail.open.empty()) return {};
+    const std::string& box = detail.summary.message->box;
+    const auto config = config_();
+    const auto boxes = catalogue_.boxes();
+    const auto state = std::ranges::find(boxes, box, &BoxState::name);
+    const std::vector<Target> registry = catalogue_.targets();
+    const auto instances = who_.instances ? who_.instances() : std::vector<InstanceSeen>{};
+    return server::open_deliveries(
+        detail.open,
+        {.registry = registry,
+         .box_is_paused = state != boxes.end() && state->paused,
+         .lanes_are_strict = is_strict(config.get(), box),
+         .now = system_clock().wall(),
+         .of_target = [&](const Target& target) { return why_unserved(target, instances); },
+         .lane = [&](const Entry& row) { return lane_of(row, store_.store()); }});
+}
+
+/// Whom nobody serves, or who is not to get anything now.
+std::string Admin::why_unserved(const Target& target, const std::vector<InstanceSeen>& instances) {
+    const auto config = config_();
+    if (target.key.starts_with(subscription_prefix)) {
+        const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
+        const auto why = id ? subscriptions_.why_it_waits(*id) : std::nullopt;
+        if (why) return *why;
+        if (is_of_a_file(target.key) && !config) return {};
+        return is_of_a_file(target.key)
+                   ? "the subscription is no longer in the configuration: put it back with the "
+                     "same box, type and tenant, or `waybill targets forget " +
+                         target.key + "`"
+                   : "there is no such subscription any more; `waybill targets forget " +
+                         target.key + "`";
+    }
+    if (!can_tell_served(config.get(), who_)) return {};
+    const bool is_run = std::ranges::any_of(
+        instances, [&](const InstanceSeen& instance) { return serves(instance, target); });
+    if (is_run || (who_.configuration_counts && is_served(*config, target))) return {};
+    return "nobody serves this target; `waybill targets list` names those, `waybill stats` says "
+           "what to do";
+}
+
+}  // namespace waybill::server

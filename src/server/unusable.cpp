@@ -1,0 +1,91 @@
+#include "server/unusable.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "server/store_access.hpp"
+#include "server/subscription_desk.hpp"
+#include "waybill/sqlite/doctor.hpp"
+
+namespace waybill::server {
+namespace {
+
+/// With a wrong key it is all of them.
+constexpr std::size_t kNamedMost = 5;
+
+/// Of a file that somebody else may have open: only for who lists.
+class NotesOfAFile final : public Notebook {
+public:
+    explicit NotesOfAFile(std::string path) : path_(std::move(path)) {}
+
+    std::optional<std::string> note(const std::string&) override { return std::nullopt; }
+    std::vector<Note> notes(const std::string& prefix) override {
+        return sqlite::notes_in(path_, prefix);
+    }
+    void keep_note(const std::string&, const std::string&, StoreTime) override {}
+    void drop_note(const std::string&) override {}
+
+private:
+    const std::string path_;
+};
+
+std::string text_of(const Subscription& one) {
+    return "subscription " + to_string(one.id) +
+           " cannot be used, and its messages wait: " + one.problem;
+}
+
+std::string text_of_more(std::size_t count) {
+    return std::to_string(count) +
+           (count == 1 ? " more subscription cannot" : " more subscriptions cannot") +
+           " be used either; `waybill subscriptions list` names them";
+}
+
+}  // namespace
+
+std::vector<Subscription> unusable_subscriptions(const Config& config) {
+    const std::string file = file_of(config.store);
+    std::vector<Subscription> all;
+    if (is_shared(config.store)) {
+        const auto access = open_store(config.store, store_options(config));
+        const Schema schema = access->schema();
+        if (schema.version == 0 || !schema.missing.empty()) return {};
+        all = SubscriptionBook{access->notebook(), {}, sealing_key_of(config)}.list();
+    } else if (std::filesystem::exists(file)) {
+        NotesOfAFile notes{file};
+        all = SubscriptionBook{notes, {}, sealing_key_of(config)}.list();
+    }
+    std::erase_if(all, [](const Subscription& one) { return one.problem.empty(); });
+    return all;
+}
+
+std::vector<std::string> texts_of(std::span<const Subscription> unusable) {
+    std::vector<std::string> texts;
+    for (const Subscription& one : unusable.first(std::min(kNamedMost, unusable.size()))) {
+        texts.push_back(text_of(one));
+    }
+    if (unusable.size() > kNamedMost) texts.push_back(text_of_more(unusable.size() - kNamedMost));
+    return texts;
+}
+
+Findings findings_of(std::span<const Subscription> unusable) {
+    Findings findings;
+    const auto add = [&](std::string what, std::string fix) {
+        findings.push_back({.severity = Finding::Severity::warning,
+                            .name = "unusable-subscription",
+                            .what = std::move(what),
+                            .means = "nothing is sent to it, and what it is owed stays open; the "
+                                     "others go on",
+                            .fix = std::move(fix)});
+    };
+    for (const Subscription& one : unusable.first(std::min(kNamedMost, unusable.size()))) {
+        add(text_of(one), "waybill subscriptions rotate-secret " + to_string(one.id) +
+                              "   # if the key is lost; tell the new secret to who receives");
+    }
+    if (unusable.size() > kNamedMost) {
+        add(text_of_more(unusable.size() - kNamedMost), "waybill subscriptions list");
+    }
+    return findings;
+}
+
+}  // namespace waybill::server

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/config/config.hpp"
+#include "waybill/finding.hpp"
+#include "waybill/subscription.hpp"
+
+/// Subscriptions in the store that cannot be used, such as those whose secrets are sealed with another key: their
+/// messages wait, and the others go on, so nothing else would say it.
+namespace waybill::server {
+
+/// Those of the configured store, read without changing it. Throws StoreError, and ConfigError when the key
+/// cannot be had.
+std::vector<Subscription> unusable_subscriptions(const Config& config);
+
+/// For people: which, why and what to do. A few, and how many more there are.
+std::vector<std::string> texts_of(std::span<const Subscription> unusable);
+/// The same as findings.
+Findings findings_of(std::span<const Subscription> unusable);
+
+}  // namespace waybill::server
