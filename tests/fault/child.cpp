@@ -71,7 +71,8 @@ std::int64_t argument_of(const std::string& type) {
     return at == std::string::npos ? 0 : std::stoll(type.substr(at + 1));
 }
 
-/// By the message's type: "quick", "gate", "dead", "bomb", "fail:2" (attempts), "sleep:50" (ms).
+/// By the message's type: "quick", "gate", "dead", "bomb", "fail:2" (attempts), "sleep:50" (ms). Of a
+/// "letterhead" the test is told how all of it arrived.
 Outcome act(const Message& message, std::uint32_t attempt) {
     const std::string& type = message.type;
     if (type == "gate") wait_at_gate();
@@ -85,6 +86,14 @@ Outcome act(const Message& message, std::uint32_t attempt) {
     return Done{};
 }
 
+/// Everything of a message but its id, box, type and body.
+std::string letterhead_of(const Message& message) {
+    std::string text = message.source + "|" + message.content_type + "|" + message.tenant + "|" +
+                       message.user + "|" + message.correlation_id + "|" + message.collapse_key;
+    for (const auto& [name, value] : message.attributes) text.append("|" + name + "=" + value);
+    return text;
+}
+
 Told told_of(const Message& message, const Context& context, const std::string& target,
              std::uint32_t attempt) {
     return {.kind = Kind::run,
@@ -95,7 +104,8 @@ Told told_of(const Message& message, const Context& context, const std::string& 
             .number = std::stoll(message.body),
             .attempt = attempt,
             .partition = context.fence().partition,
-            .message = waybill::to_string(message.id)};
+            .message = waybill::to_string(message.id),
+            .text = message.type == "letterhead" ? letterhead_of(message) : ""};
 }
 
 auto handler(const std::string& target) {

@@ -10,11 +10,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <libpq-fe.h>
 
 #include "fault/instances.hpp"
 #include "fault/lane_book.hpp"
 #include "support/pacing.hpp"
+#include "support/postgres_client.hpp"
 #include "support/postgres_server.hpp"
 #include "waybill/postgres.hpp"
 #include "waybill/waybill.hpp"
@@ -33,31 +33,7 @@ inline int setting(const char* name, int usual) {
     return value == nullptr ? usual : std::atoi(value);
 }
 
-/// A connection of somebody else.
-class Client {
-public:
-    explicit Client(const std::string& conninfo) : connection_(PQconnectdb(conninfo.c_str())) {}
-    ~Client() { PQfinish(connection_); }
-    Client(const Client&) = delete;
-    Client& operator=(const Client&) = delete;
-
-    /// What the last statement answers first.
-    std::string run(const std::string& statements) {
-        PGresult* const result = PQexec(connection_, statements.c_str());
-        const ExecStatusType status = PQresultStatus(result);
-        const std::string answer =
-            PQntuples(result) > 0 && PQnfields(result) > 0 ? PQgetvalue(result, 0, 0) : "";
-        PQclear(result);
-        if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-            ADD_FAILURE() << statements << ": " << PQerrorMessage(connection_);
-        }
-        return answer;
-    }
-    PGconn* handle() const { return connection_; }
-
-private:
-    PGconn* connection_;
-};
+using Client = test::PostgresClient;
 
 /// A database of its own, instances as processes on it, and whoever publishes to them: the test itself.
 class Fault : public testing::Test {

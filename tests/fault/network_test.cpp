@@ -63,21 +63,35 @@ TEST_F(Network, ThatSwallowsAnswersToCommitsLosesAndDoublesNothing) {
     EXPECT_GT(proxy_.swallowed(), static_cast<std::uint64_t>(messages) / 10);
 }
 
+/// The connections stay open, and nobody answers: heartbeats, the channel of reads and settlements, and whoever appends
+/// each find out by themselves. That the one for wake-ups does too is shown by tests/postgres/connecting_test.cpp.
 TEST_F(Network, ThatFallsSilentIsNoticedWithinTenSeconds) {
     Instance behind = instance("only");
     behind.conninfo = proxy_.conninfo(database_);
+    instances_.close_gate();
     instances_.start(behind);
     ASSERT_TRUE(instances_.wait_for(event("scanned"), 16));
+    auto app = publisher(proxy_.conninfo(database_));
+    app->append(order(0, 0, "gate"));
+    ASSERT_TRUE(instances_.wait_for(ran()));
 
     proxy_.silence(true);
     const auto begin = steady_now();
+    instances_.open_gate();  // and there is something to settle
+    Message lost = order(0, 1);
+    lost.dedup_key = "asked again";
+    EXPECT_EQ(app->append(lost).status, AppendResult::Status::unknown);
     EXPECT_TRUE(instances_.wait_for(event("beat_failed")));
-    EXPECT_TRUE(instances_.wait_for(event("read_failed"))) << heard_kinds();
+    const auto of_the_channel = [](const Told& told) {
+        return event("read_failed")(told) || event("settle_failed")(told);
+    };
+    EXPECT_TRUE(instances_.wait_for(of_the_channel)) << heard_kinds();
     EXPECT_LE(Seconds{steady_now() - begin}, 10s);
     proxy_.silence(false);
 
-    auto app = publisher(conninfo());
-    for (int n = 0; n < 20; ++n) app->append(order(n % 4, n));
+    // What was on its way arrives now, or is asked again and found.
+    EXPECT_NE(app->append(lost).status, AppendResult::Status::unknown);
+    for (int n = 2; n < 20; ++n) app->append(order(n % 4, n));
     expect_each_once(20);
 }
 

@@ -1,36 +1,13 @@
 #include "fault/fixture.hpp"
+#include "support/postgres_pooler.hpp"
 
 /// pgbouncer in transaction mode between everybody and the server.
 namespace waybill::fault {
 namespace {
 
-/// A pooler of our own in front of a cluster.
-class Pooler {
-public:
-    explicit Pooler(const test::PostgresCluster& cluster) {
-        const std::string settings = folder_.write(
-            "pgbouncer.ini", "[databases]\n* = host=" + cluster.socket_folder() +
-                                 " user=waybill\n[pgbouncer]\nunix_socket_dir = " + folder_.path() +
-                                 "\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
-                                 "default_pool_size = 8\nmax_client_conn = 200\n");
-        program_ = test::Servant{{"/usr/sbin/pgbouncer", settings}, folder_.path() + "/log", 9};
-        const std::string ping = conninfo("postgres");
-        if (!look_until([&] { return PQping(ping.c_str()) == PQPING_OK; }, Instances::patience)) {
-            throw std::runtime_error("pgbouncer does not start: see " + folder_.path() + "/log");
-        }
-    }
-    std::string conninfo(const std::string& database) const {
-        return "host=" + folder_.path() + " port=6432 user=waybill dbname=" + database;
-    }
-
-private:
-    test::ServerFolder folder_{};
-    test::Servant program_{};
-};
-
 class ThroughAPooler : public Fault {
 protected:
-    Pooler pooler_{cluster_};
+    test::PostgresPooler pooler_{cluster_};
 };
 
 TEST_F(ThroughAPooler, InTransactionModeWorkGoesOnAndHealthSaysWhatIsMissing) {

@@ -1,3 +1,5 @@
+#include <numeric>
+#include <random>
 #include <set>
 
 #include "fault/fixture.hpp"
@@ -200,6 +202,140 @@ TEST_F(Processes, HaltALaneBehindItsDeadHeadUntilSomebodyRequeuesIt) {
     // It fails as often again: the head is dead once more, and its successors have not run.
     ASSERT_TRUE(instances_.wait_for(event("halted"), 2)) << heard_kinds();
     EXPECT_EQ(calls_of("lane7").size(), 10U);
+}
+
+TEST_F(Processes, KeepOneLaneInOrderThroughRandomFailuresAndKills) {
+    const int kills = setting("WAYBILL_FAULT_KILLS", 2);
+    const int messages = kills * 100;
+    std::mt19937 random{65};
+    Instance like = instance("");
+    like.lease = 1s;
+    like.beat = 100ms;
+    int lives = 0;
+    const auto begin_another = [&] {
+        like.name = "life" + std::to_string(++lives);
+        instances_.start(like);
+    };
+    begin_another();
+    begin_another();
+    std::vector<Message> all = numbered(messages, 1);
+    for (Message& message : all) message.type = random() % 10 == 0 ? "fail:1" : "quick";
+    append(std::move(all));
+
+    for (int n = 0; n < kills; ++n) {
+        const std::size_t since = instances_.position();
+        const std::size_t runs = 10 + random() % 50;
+        ASSERT_TRUE(instances_.wait_for(ran(), runs, Instances::patience, since)) << heard_kinds();
+        std::string at_work;
+        for (const auto& heard : instances_.heard()) {
+            if (heard.told.kind == Told::Kind::run) at_work = heard.told.instance;
+        }
+        instances_.kill(at_work);
+        begin_another();
+    }
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_EQ(count(Filter::State::done), static_cast<std::uint64_t>(messages));
+    EXPECT_EQ(lane_problems(), "");
+    EXPECT_EQ(calls_by_message().size(), static_cast<std::size_t>(messages));
+}
+
+TEST_F(Processes, KeepTenThousandOfOneWriteInOrderAndSinglesBehindThem) {
+    constexpr int kTogether = 10'000;
+    constexpr int kAll = kTogether + 20;
+    start(2, true);
+    app_->inbox("batches", box(8));
+    std::vector<Message> all = numbered(kAll, 1, "batches");
+    append({all.begin(), all.begin() + kTogether});
+    for (int n = kTogether; n < kAll; ++n) append({all[static_cast<std::size_t>(n)]});
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    std::vector<std::int64_t> expected(kAll);
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(calls_of("lane1"), expected);
+}
+
+TEST_F(Processes, BatchTheMessagesOfALaneOnlyAsLongAsTheirTypeIsTheSame) {
+    start(2, true);
+    app_->inbox("batches", box(8));
+    std::vector<Message> all = numbered(4, 1, "batches");
+    all[2].type = "another";
+    append(std::move(all));
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    std::vector<std::string> came_together;
+    for (const auto& heard : instances_.heard()) {
+        if (in_lane("lane1")(heard.told)) came_together.push_back(heard.told.text);
+    }
+    EXPECT_THAT(came_together, testing::ElementsAre("2", "2", "1", "1"));
+}
+
+TEST_F(Processes, SeeNothingOfATransactionWhoseMessageIsTooLarge) {
+    start(2);
+    Client business{conninfo()};
+    business.run("create table business (id int)");
+    Message large = order(1, 1);
+    large.body.resize((16U << 20) + 1);
+
+    // In C++ the transaction goes on, and what becomes of it is the caller's to say.
+    business.run("begin; insert into business values (1)");
+    EXPECT_THROW(postgres::publish(business.handle(), large), InvalidMessage);
+    business.run("rollback");
+    // In SQL it has failed.
+    business.run("begin; insert into business values (2)");
+    const std::string refusal = business.refused(
+        "select waybill.publish(box => 'orders', type => 'quick', lane => 'lane1', "
+        "body => convert_to(repeat('x', 16777217), 'UTF8'))");
+    EXPECT_THAT(refusal, testing::HasSubstr("16777217 bytes"));
+    business.run("commit");
+
+    append({order(2, 2)});
+    ASSERT_TRUE(instances_.wait_for(in_lane("lane2"))) << heard_kinds();
+    ASSERT_TRUE(wait_done());
+    EXPECT_EQ(calls_by_message().size(), 1U);
+    EXPECT_EQ(business.run("select count(*) from business"), "0");
+}
+
+TEST_F(Processes, AreGivenAMessageAsItWasWrittenWhicheverWayItCame) {
+    const std::string letterhead =
+        "shop|text/plain|acme|ada|c-1|k|bool=true|double=1.5|int=-1|long=9223372036854775807|"
+        "object={\"a\": [1, null]}|string=a \"b\" ü";
+    start(2);
+    Message message = order(1, 1, "letterhead");
+    message.source = "shop";
+    message.content_type = "text/plain";
+    message.tenant = "acme";
+    message.user = "ada";
+    message.correlation_id = "c-1";
+    message.collapse_key = "k";
+    message.attributes = {{"bool", "true"},
+                          {"double", "1.5"},
+                          {"int", "-1"},
+                          {"long", "9223372036854775807"},
+                          {"object", "{\"a\": [1, null]}"},
+                          {"string", "a \"b\" ü"}};
+    std::map<std::string, std::string> lanes;
+    lanes["lane1"] = waybill::to_string(app_->append(message).id);
+
+    Client business{conninfo()};
+    business.run("begin");
+    message.lane = "lane2";
+    lanes["lane2"] = waybill::to_string(postgres::publish(business.handle(), message).id);
+    lanes["lane3"] = business.run(
+        "select waybill.publish(box => 'orders', type => 'letterhead', body => '1', "
+        "lane => 'lane3', source => 'shop', content_type => 'text/plain', tenant => 'acme', "
+        "user_id => 'ada', correlation_id => 'c-1', collapse_key => 'k', attributes => "
+        "'{\"bool\": true, \"int\": -1, \"long\": 9223372036854775807, \"double\": 1.5, "
+        "\"string\": \"a \\\"b\\\" ü\", \"object\": {\"a\": [1, null]}}')");
+    business.run("commit");
+
+    ASSERT_TRUE(instances_.wait_for(ran(), lanes.size())) << heard_kinds();
+    for (const auto& heard : instances_.heard()) {
+        if (heard.told.kind != Told::Kind::run) continue;
+        EXPECT_EQ(heard.told.text, letterhead) << heard.told.lane;
+        EXPECT_EQ(heard.told.message, lanes[heard.told.lane]) << heard.told.lane;
+        EXPECT_EQ(heard.told.what, "orders");
+    }
 }
 
 }  // namespace

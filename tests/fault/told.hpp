@@ -28,7 +28,7 @@ struct Told {
     std::uint32_t attempt = 0;
     std::uint32_t partition = 0;
     std::string message{};
-    /// event: its text.
+    /// event: its text; run of a batch: how many came together; run of a "letterhead": what was in it.
     std::string text{};
 
     std::string line() const {

@@ -408,6 +408,27 @@ TEST_F(PostgresGuard, OfTwoProcessesTheSecondRunsWhenTheFirstIsKilledInItsBody) 
     EXPECT_EQ(marks(), "1");
 }
 
+TEST_F(PostgresGuard, InTheCallersTransactionTheConflictWithAnotherProcessSurfaces) {
+    postgres::GuardOptions same = options();
+    same.key = [](const Message&) { return "k"; };
+    // The caller sees the world from before the other one's commit.
+    ask("begin isolation level repeatable read");
+    EXPECT_EQ(bookings(), "0");
+    Consumer other{schema_.name(), "k"};
+    ASSERT_EQ(other.next_line(), "running");
+    other.tell("commit");
+    ASSERT_EQ(other.next_line(), "ran");
+
+    const Reaction reaction =
+        reaction_of([&] { Guard{same}.run(handle_, order(1), book_and_throw); });
+    ask("rollback");
+
+    EXPECT_EQ(reaction, Reaction::retry);
+    EXPECT_EQ(bookings(), "1");
+    EXPECT_EQ(marks(), "1");
+    EXPECT_EQ(Guard{same}.run(handle_, order(1), book), Guarded::duplicate);
+}
+
 TEST_F(PostgresGuard, OfTwoProcessesTheSecondRunsWhenTheFirstRollsBack) {
     Consumer first{schema_.name(), "k"};
     ASSERT_EQ(first.next_line(), "running");
