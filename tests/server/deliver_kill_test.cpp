@@ -6,9 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <set>
 #include <string>
@@ -18,9 +16,9 @@
 
 #include "server/fixture.hpp"
 #include "server/program_fixture.hpp"
+#include "server/recorder.hpp"
 #include "server/server_process.hpp"
 #include "support/background.hpp"
-#include "transport/http_in/http_in.hpp"
 #include "waybill/json.hpp"
 
 namespace waybill::test {
@@ -33,48 +31,6 @@ int lives() {
     const char* const given = std::getenv("WAYBILL_KILL_ROUNDS");
     return given != nullptr ? std::atoi(given) : 5;
 }
-
-struct Receipt {
-    std::string path{};
-    std::string message{};
-    std::string body{};
-};
-
-/// Both endpoints, which remember everything.
-class Recorder {
-public:
-    Recorder()
-        : door_({.port = 0}, [this](const HttpRequest& request, const http_in::Reply& reply) {
-              {
-                  const std::lock_guard lock{mutex_};
-                  receipts_.push_back(
-                      {request.target, *request.headers.find("webhook-id"), request.body});
-                  count_.store(receipts_.size());
-              }
-              count_.notify_all();
-              reply({.status = 204});
-          }) {}
-
-    std::string url(const char* path) const {
-        return "http://127.0.0.1:" + std::to_string(door_.port()) + path;
-    }
-    std::vector<Receipt> receipts() {
-        const std::lock_guard lock{mutex_};
-        return receipts_;
-    }
-    std::size_t count() const { return count_.load(); }
-    void wait_for(std::size_t count) {
-        for (std::size_t seen = count_.load(); seen < count; seen = count_.load()) {
-            count_.wait(seen);
-        }
-    }
-
-private:
-    std::mutex mutex_;  ///< guards the receipts
-    std::vector<Receipt> receipts_{};
-    std::atomic<std::size_t> count_{0};
-    http_in::HttpIn door_;
-};
 
 /// "lane/number", each until it is accepted. How many were.
 int publish_until_stopped(int lane, std::atomic<std::uint16_t>& port, const std::stop_token& stop) {
@@ -119,19 +75,6 @@ std::set<std::string> recorded_as_done(const std::string& folder) {
         cursor = next != nullptr ? next->as_string() : std::string{};
     } while (!cursor.empty());
     return ids;
-}
-
-/// First receipts of each endpoint and lane, in the order in which they came.
-std::map<std::string, std::vector<int>> first_receipts(const std::vector<Receipt>& receipts) {
-    std::map<std::string, std::vector<int>> firsts;
-    std::set<std::string> seen;
-    for (const Receipt& receipt : receipts) {
-        if (!seen.insert(receipt.path + receipt.message).second) continue;
-        const std::size_t slash = receipt.body.find('/');
-        firsts[receipt.path + " " + receipt.body.substr(0, slash)].push_back(
-            std::stoi(receipt.body.substr(slash + 1)));
-    }
-    return firsts;
 }
 
 TEST(KillSender, EverythingIsReceivedInOrderAndWhatIsRecordedIsNotSentAgain) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "server/program_fixture.hpp"
+#include "support/postgres_pooler.hpp"
 #include "support/postgres_server.hpp"
 #include "waybill/json.hpp"
 
@@ -171,6 +172,18 @@ TEST_F(PostgresProgram, TheDoctorCallsAHealthyStoreHealthyAndNamesWhatIsWrongWit
     EXPECT_THAT(alone.output, AllOf(HasSubstr("nobody-works"), HasSubstr("old-message"),
                                     HasSubstr(R"("fix":"waybill serve")")));
     EXPECT_EQ(run_here({"doctor", "--store", url() + "-nowhere"}).code, 1);
+}
+
+TEST_F(PostgresProgram, TheDoctorNamesAPoolerAndItsMode) {
+    ASSERT_EQ(run_here({"migrate"}).code, 0);
+    EXPECT_THAT(run_here({"doctor"}).output, Not(HasSubstr("pooler")));
+
+    for (const std::string mode : {"transaction", "session"}) {
+        const PostgresPooler pooler{PostgresServer::instance().cluster(), mode};
+        const Ran examined = run_here({"doctor", "--store", pooler.url(database_)});
+        EXPECT_THAT(examined.output, HasSubstr("[" + mode + "-pooler]"));
+        EXPECT_THAT(examined.output, HasSubstr("a pooler in " + mode + " mode"));
+    }
 }
 
 TEST_F(PostgresProgram, ADatabaseThatCannotBeReachedIsNamedByCheck) {
