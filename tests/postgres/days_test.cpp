@@ -198,6 +198,65 @@ TEST_F(PostgresDays, ADropGivesWayToATransactionThatHasPublishedAndAppendsGoOn) 
     EXPECT_FALSE(has_table(today));
 }
 
+TEST_F(PostgresDays, ADropGivesWayToAReaderAndNoAppendIsHeldUpBehindTheTwo) {
+    const std::string today = table_of_today();
+    append({order_now(1)});
+    finish_all();
+    advance(4 * kDay);
+    auto reader = stranger();
+    postgres::Transaction reading{*reader};
+    reader->script(reader->in_schema("select count(*) from waybill.message"), "test");
+    // Whoever waited for a lock longer than two fifths of this would not be stored.
+    postgres::Options options = schema_.options();
+    options.deadline = 2s;
+    const auto hasty = postgres::open(PostgresServer::instance().conninfo(), options);
+    constexpr int kSweeps = 5;
+    auto sweeps = later_answer([&] {
+        std::uint64_t swept = 0;
+        for (int i = 0; i < kSweeps; ++i) swept += sweep().messages;
+        return swept;
+    });
+    int appended = 1;
+    do {
+        hasty->append(std::vector{order_now(++appended % 250)});
+    } while (sweeps.wait_for(0s) != std::future_status::ready);
+
+    EXPECT_EQ(sweeps.get(), 0U);
+    EXPECT_TRUE(has_table(today));
+    reading.commit();
+    EXPECT_EQ(sweep().messages, 1U);
+    EXPECT_FALSE(has_table(today));
+}
+
+TEST_F(PostgresDays, ADropThatWouldKeepOthersWaitingIsGivenUpAndItsDayIsSweptRowByRow) {
+    const std::string today = table_of_today();
+    append({order_now(1), order_now(2)});
+    finish_all();
+    advance(4 * kDay);
+    // Slow only where others wait for it.
+    schema_.change(
+        "alter function waybill.survivors rename to quick_survivors;"
+        "create function waybill.survivors(day text, boxes integer[], cuts bigint[], rows_max "
+        "bigint) returns uuid[] language plpgsql as $$ begin "
+        "perform pg_sleep(300) from pg_locks where pid = pg_backend_pid() and "
+        "mode = 'AccessExclusiveLock' and relation = 'waybill.message'::regclass;"
+        "return waybill.quick_survivors(day, boxes, cuts, rows_max); end $$");
+    postgres::Options options = schema_.options();
+    options.deadline = 1s;
+    const auto hasty = postgres::open(PostgresServer::instance().conninfo(), options);
+
+    EXPECT_EQ(sweep_on(*hasty).messages, 2U);
+
+    EXPECT_TRUE(has_table(today));
+    EXPECT_EQ(ask("select count(*) from waybill.message"), "0");
+    // The next one that is quick enough.
+    schema_.change(
+        "drop function waybill.survivors;"
+        "alter function waybill.quick_survivors rename to survivors");
+    sweep();
+    EXPECT_FALSE(has_table(today));
+}
+
 TEST_F(PostgresDays, AppendsAndSettlementsGoOnWhileDaysAreDroppedByTwo) {
     constexpr int kDays = 6;
     for (int day = 0; day < kDays; ++day) {

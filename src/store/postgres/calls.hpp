@@ -72,7 +72,9 @@ std::vector<BoxState> boxes(Database& db);
 std::uint64_t waiting_for(Database& db, const Target& target);
 
 // upkeep.cpp
-Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_t rows_max);
+/// `drop_max`: so long others may have to wait when the table of a day is dropped or made.
+Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_t rows_max,
+            Duration drop_max);
 StoreHealth health(Database& db);
 
 // replay.cpp

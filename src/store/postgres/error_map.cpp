@@ -83,6 +83,10 @@ bool leaves_doubt(std::string_view sqlstate) {
     return sqlstate == "40003" || sqlstate.starts_with("08");
 }
 
+bool is_collision(std::string_view sqlstate) {
+    return sqlstate == "40001" || sqlstate == "40P01";
+}
+
 std::string_view advice_for(std::string_view sqlstate) {
     const Row* row = row_of(sqlstate);
     return row == nullptr ? std::string_view{} : row->advice;

@@ -12,6 +12,10 @@ namespace waybill::postgres {
 Reaction reaction_of(std::string_view sqlstate);
 /// The server, or a pooler before it, does not know itself whether a commit was applied.
 bool leaves_doubt(std::string_view sqlstate);
+/// Two transactions met, and this one was chosen to begin again.
+bool is_collision(std::string_view sqlstate);
+/// How often a transaction begins in all, before whoever wants it is told of the collision.
+inline constexpr int collision_tries_max = 5;
 /// What a person can do about it; empty where the server's own text says it all.
 std::string_view advice_for(std::string_view sqlstate);
 
@@ -20,9 +24,10 @@ class ServerError : public StoreError {
 public:
     ServerError(Reaction reaction, const std::string& what, std::string_view sqlstate)
         : StoreError(reaction, what), sqlstate_(sqlstate) {}
-    /// Two transactions met, and ours was chosen to begin again.
     bool is_read_only() const { return sqlstate_ == "25006"; }
-    bool is_collision() const { return sqlstate_ == "40001" || sqlstate_ == "40P01"; }
+    /// It took longer than its deadline.
+    bool is_late() const { return sqlstate_ == "57014"; }
+    bool is_collision() const { return postgres::is_collision(sqlstate_); }
 
 private:
     std::string sqlstate_;

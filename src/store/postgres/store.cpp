@@ -152,7 +152,8 @@ public:
     void migrate() override { migrate(newest_migration()); }
     Swept sweep(std::span<const BoxDeclaration> boxes, std::uint32_t rows_max) override {
         return people_.use([&](Database& db) {
-            return postgres::sweep({db, boxes_}, boxes, rows_max);
+            // Appends wait for a lock for two fifths of their deadline: half of that is left for others.
+            return postgres::sweep({db, boxes_}, boxes, rows_max, options_.deadline / 5);
         });
     }
     StoreHealth health() override {

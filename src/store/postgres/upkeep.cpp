@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "calls.hpp"
+#include "error_map.hpp"
 #include "letters.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::postgres {
 namespace {
@@ -74,28 +76,69 @@ void sweep_messages(Database& db, const std::string& tables, const Cut& cut, std
     swept.attempts += rows.number<std::uint64_t>(2);
 }
 
-/// False: too much of it must stay.
-bool drop_day(Database& db, const std::string& day, const std::vector<Cut>& cuts,
-              std::int64_t limit, Swept& swept) {
+/// For what takes locks that others wait for: it ends in time, or as if it had never begun. False: it took
+/// longer.
+template <class Work>
+bool done_within(Database& db, Duration at_most, Work work) {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
+    try {
+        Transaction transaction{db};
+        db.script("set local statement_timeout = " + std::to_string(ms), "sweep");
+        work();
+        transaction.commit();
+        return true;
+    } catch (const ServerError& error) {
+        if (!error.is_late()) throw;
+        return false;
+    }
+}
+
+/// How days are dropped.
+struct Days {
+    const std::vector<Cut>& cuts;
+    std::int64_t rows_max = 0;
+    /// So long others wait for one that is dropped.
+    Duration drop_max{};
+};
+
+/// False: too much of it must stay, or to drop it would keep others waiting for too long.
+bool drop_day(Database& db, const std::string& day, const Days& days, Swept& swept) {
     Ints boxes;
     Longs until;
-    for (const Cut& cut : cuts) {
+    for (const Cut& cut : days.cuts) {
         boxes.add(cut.box);
         until.add(cut.until);
     }
-    Rows rows = db.write(sql::drop_day, day, boxes, until, kSurvivorsMax, limit);
-    rows.next();
-    swept.messages += rows.number<std::uint64_t>(1);
-    const auto attempts = rows.number<std::uint64_t>(2);
+    const LocalTime begin = system_clock().now();
+    Rows cleared = db.write(sql::clear_day, day, boxes, until, kSurvivorsMax, days.rows_max);
+    cleared.next();
+    const auto attempts = cleared.number<std::uint64_t>(2);
     swept.attempts += attempts;
-    swept.more = swept.more || (rows.is_null(0) && attempts > 0);
-    return rows.is_null(0) || rows.flag(0);
+    if (cleared.is_null(0)) {
+        swept.more = swept.more || attempts > 0;
+        return true;
+    }
+    // What must stay is looked up once more while others wait.
+    if (!cleared.flag(0) || system_clock().now() - begin > days.drop_max) return false;
+    bool is_dropped = false;
+    bool may_be_later = false;
+    std::uint64_t messages = 0;
+    const bool is_in_time = done_within(db, days.drop_max, [&] {
+        Rows rows = db.write(sql::drop_day, day, boxes, until, kSurvivorsMax);
+        rows.next();
+        may_be_later = rows.is_null(0);
+        is_dropped = !may_be_later && rows.flag(0);
+        const auto all = cleared.number<std::uint64_t>(1);
+        messages = all - std::min(all, rows.number<std::uint64_t>(1));
+    });
+    if (is_in_time && is_dropped) swept.messages += messages;
+    return is_in_time && (is_dropped || may_be_later);
 }
 
-void sweep_finished(Database& db, StoreTime now, const std::vector<Cut>& cuts, std::int64_t limit,
-                    Swept& swept) {
+void sweep_finished(Database& db, StoreTime now, const Days& retention, Swept& swept) {
+    const std::int64_t limit = retention.rows_max;
     std::vector<Cut> by_days;
-    for (const Cut& cut : cuts) {
+    for (const Cut& cut : retention.cuts) {
         if (cut.keep >= kDay) {
             by_days.push_back(cut);
         } else {
@@ -111,7 +154,7 @@ void sweep_finished(Database& db, StoreTime now, const std::vector<Cut>& cuts, s
         while (rows.next()) days.push_back(rows.string(0));
     }
     for (const std::string& day : days) {
-        if (!drop_day(db, day, cuts, limit, swept)) others.push_back("_" + day);
+        if (!drop_day(db, day, retention, swept)) others.push_back("_" + day);
     }
     for (const std::string& tables : others) {
         for (const Cut& cut : by_days) sweep_messages(db, tables, cut, limit, swept);
@@ -120,7 +163,8 @@ void sweep_finished(Database& db, StoreTime now, const std::vector<Cut>& cuts, s
 
 }  // namespace
 
-Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_t rows_max) {
+Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_t rows_max,
+            Duration drop_max) {
     Database& db = session.db;
     const StoreTime now = time_of(db);
     const auto limit = std::int64_t{rows_max};
@@ -139,8 +183,8 @@ Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_
             cuts.push_back({box->id, *until, declared.options.keep_done});
         }
     }
-    db.write(sql::make_days, kDaysAhead);
-    sweep_finished(db, now, cuts, limit, swept);
+    done_within(db, drop_max, [&] { db.write(sql::make_days, kDaysAhead); });
+    sweep_finished(db, now, {.cuts = cuts, .rows_max = limit, .drop_max = drop_max}, swept);
     swept.dedup_records += counted(db.write(sql::sweep_dedup, now, limit), swept);
     return swept;
 }

@@ -289,9 +289,13 @@ select waybill.make_days($1::integer);
 -- name: days_before
 select waybill.days_before($1::bigint);
 
+-- name: clear_day
+select ready, messages, attempts
+from waybill.clear_day($1::text, $2::integer[], $3::bigint[], $4::bigint, $5::bigint);
+
 -- name: drop_day
-select dropped, messages, attempts
-from waybill.drop_day($1::text, $2::integer[], $3::bigint[], $4::bigint, $5::bigint);
+select dropped, stayed
+from waybill.drop_day($1::text, $2::integer[], $3::bigint[], $4::bigint);
 
 -- name: sweep_messages
 -- $1: '' for all of them, or the end of the name of one table of messages.

@@ -15,7 +15,8 @@ $$;
 
 -- Makes the tables of today and `ahead` days more that are not there yet, and says how many. A day of which
 -- messages came before its table was made stays where they are, in the table for the rest. Attaching
--- reads that one, which is small unless callers bring ids that are not UUIDv7; then it takes the time it takes.
+-- reads that one while appends to it wait. It is small unless callers bring ids that are not UUIDv7: whoever
+-- calls this sets a statement_timeout.
 create function waybill.make_days(ahead integer) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $function$
@@ -104,21 +105,18 @@ begin
 end
 $function$;
 
--- Drops the tables of a day; `cuts` is the moment up to which the box at the same place does not keep what is
--- finished. Up to `survivors_max` messages that must stay move to the table for the rest; with more of them
--- the day stays, and `dropped` is false. Its attempts go first, up to `rows_max` with each call; null says
--- that there are more of them, or that others were at work: come again.
-create function waybill.drop_day(
+-- Before a day is dropped, while nobody waits for it: its attempts go, up to `rows_max` with each call. `ready`
+-- is null when there are more of them, or others were at work: come again. False: more than `survivors_max`
+-- messages must stay. `cuts` is the moment up to which the box at the same place does not keep what is finished.
+create function waybill.clear_day(
     day text, boxes integer[], cuts bigint[], survivors_max bigint, rows_max bigint)
-returns table (dropped boolean, messages bigint, attempts bigint)
+returns table (ready boolean, messages bigint, attempts bigint)
 language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $function$
+set search_path = pg_catalog, pg_temp as $function$
 declare
     staying uuid[];
     forgotten bigint;
     amount bigint;
-    parent text;
-    child text;
 begin
     if not pg_try_advisory_xact_lock(hashtextextended('waybill.days', 0))
         or to_regclass('waybill.finished_' || day) is null
@@ -152,14 +150,36 @@ begin
     if amount < 100000 then
         execute format('select count(*) from waybill.%I', 'message_' || day) into amount;
     end if;
+    return query select true, amount, forgotten;
+end
+$function$;
 
+-- Drops the tables of a day. Up to `survivors_max` messages that must stay move to the table for the rest, and
+-- are counted in `stayed`; with more of them the day stays, and `dropped` is false. Null: others were at work,
+-- come again. Everybody waits for this one: whoever calls it sets a statement_timeout.
+create function waybill.drop_day(
+    day text, boxes integer[], cuts bigint[], survivors_max bigint)
+returns table (dropped boolean, stayed bigint)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $function$
+declare
+    staying uuid[];
+    parent text;
+    child text;
+begin
+    if not pg_try_advisory_xact_lock(hashtextextended('waybill.days', 0))
+        or to_regclass('waybill.finished_' || day) is null
+    then
+        return query select null::boolean, 0::bigint;
+        return;
+    end if;
     begin
         lock table only waybill.message in access exclusive mode;
         lock table only waybill.finished in access exclusive mode;
         -- From here on nobody adds a message to the day or finishes one of it.
         staying := waybill.survivors(day, boxes, cuts, survivors_max);
         if cardinality(staying) > survivors_max then
-            return query select false, 0::bigint, forgotten;
+            return query select false, 0::bigint;
             return;
         end if;
         foreach parent in array array['message', 'finished'] loop
@@ -170,10 +190,10 @@ begin
             execute format('drop table waybill.%I', child);
         end loop;
     exception when lock_not_available or deadlock_detected then
-        return query select null::boolean, 0::bigint, forgotten;
+        return query select null::boolean, 0::bigint;
         return;
     end;
-    return query select true, amount - cardinality(staying), forgotten;
+    return query select true, cardinality(staying)::bigint;
 end
 $function$;
 
@@ -209,7 +229,8 @@ $function$;
 -- They make, drop and delete with the rights of whoever migrated, and are for whoever runs the boxes.
 revoke execute on function waybill.make_days(integer) from public;
 revoke execute on function waybill.survivors(text, integer[], bigint[], bigint) from public;
-revoke execute on function waybill.drop_day(text, integer[], bigint[], bigint, bigint) from public;
+revoke execute on function waybill.clear_day(text, integer[], bigint[], bigint, bigint) from public;
+revoke execute on function waybill.drop_day(text, integer[], bigint[], bigint) from public;
 revoke execute on function waybill.sweep_rows(text, integer, bigint, bigint) from public;
 
 select waybill.make_days(14);
