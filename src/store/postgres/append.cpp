@@ -9,9 +9,6 @@ namespace {
 
 using Status = AppendResult::Status;
 
-/// How often a statement is repeated that saw the world from before somebody else's commit.
-constexpr int kTriesMax = 5;
-
 /// The columns of a batch.
 struct Batch {
     Uuids ids{};
@@ -136,7 +133,7 @@ std::vector<AppendResult> append(Session session, std::span<const Append> batch)
         partitions.push_back(box->partition_of(*item.message));
     }
     // Inside somebody's transaction an error has ended it; only its owner can begin again.
-    const int tries_max = session.db.in_transaction() ? 1 : kTriesMax;
+    const int tries_max = session.db.in_transaction() ? 1 : collision_tries_max;
     for (int tries = 1;; ++tries) {
         try {
             return append_once(session.db, batch, partitions);

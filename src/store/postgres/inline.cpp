@@ -1,4 +1,7 @@
+#include <libpq-events.h>
+
 #include "calls.hpp"
+#include "error_map.hpp"
 #include "progress.hpp"
 
 namespace waybill::postgres {
@@ -80,23 +83,70 @@ bool record(Database& db, const InlineRequest& request, const OpenRow& row) {
                .count() == 1;
 }
 
-/// The handler's time is its own affair. A connection that broke under its hands is the store's trouble and
-/// not its failure, whatever it made of it.
+/// Why the transaction of a connection failed, whoever sent the statement: a handler throws what it likes.
+class LastError {
+public:
+    explicit LastError(PGconn* connection) : connection_(connection) {
+        // It stays registered; without a place to note anything it does nothing.
+        PQregisterEventProc(connection, &hear, "waybill", nullptr);
+        PQsetInstanceData(connection, &hear, &sqlstate_);
+    }
+    ~LastError() { PQsetInstanceData(connection_, &hear, nullptr); }
+    LastError(const LastError&) = delete;
+    LastError& operator=(const LastError&) = delete;
+
+    bool is_collision() const {
+        return PQtransactionStatus(connection_) == PQTRANS_INERROR &&
+               postgres::is_collision(sqlstate_);
+    }
+
+private:
+    static int hear(PGEventId id, void* event, void*) {
+        if (id != PGEVT_RESULTCREATE) return 1;
+        const auto* created = static_cast<const PGEventResultCreate*>(event);
+        auto* noted = static_cast<std::string*>(PQinstanceData(created->conn, &hear));
+        const char* state = PQresultErrorField(created->result, PG_DIAG_SQLSTATE);
+        // What comes after the failure only says that there was one.
+        const bool is_echo = state != nullptr && std::string_view{state} == "25P02";
+        if (noted != nullptr && state != nullptr && !is_echo) *noted = state;
+        return 1;
+    }
+
+    PGconn* connection_;
+    std::string sqlstate_{};
+};
+
+bool is_a_decision(const Outcome& outcome) {
+    return std::holds_alternative<Dead>(outcome) || std::holds_alternative<Defer>(outcome);
+}
+
+/// The handler's time is its own affair. A connection that broke under its hands, or a transaction that the
+/// server chose to end for another's sake, is the store's trouble and not its failure, whatever it made of it.
 Outcome in_its_own_time(Database& db, const std::function<Outcome(void* native)>& body) {
+    const LastError last{db.handle()};
     const auto check = [&] {
-        if (PQstatus(db.handle()) == CONNECTION_OK) return;
-        throw StoreError{Reaction::reconnect,
-                         "postgres store: the connection was lost while an inline handler ran; "
-                         "nothing of it was applied"};
+        if (PQstatus(db.handle()) != CONNECTION_OK) {
+            throw StoreError{Reaction::reconnect,
+                             "postgres store: the connection was lost while an inline handler "
+                             "ran; nothing of it was applied"};
+        }
+    };
+    const auto check_collision = [&] {
+        if (!last.is_collision()) return;
+        throw StoreError{Reaction::retry,
+                         "postgres store: the transaction of an inline handler collided with "
+                         "another one; nothing of it was applied"};
     };
     try {
         Outcome outcome = body(db.handle());
         db.start_call();
         check();
+        if (!is_a_decision(outcome)) check_collision();
         return outcome;
     } catch (...) {
         db.start_call();
         check();
+        check_collision();
         throw;
     }
 }

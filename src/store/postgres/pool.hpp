@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "database.hpp"
+#include "error_map.hpp"
 
 namespace waybill::postgres {
 
@@ -27,18 +28,17 @@ public:
         Lease lease{*this};
         return work(lease.db());
     }
-    /// Inside a transaction that commits when the work returns.
+    /// Inside a transaction that commits when the work returns. One that collided with another's is begun again a
+    /// few times: nothing of it was applied, and the work is told nothing.
     template <class Work>
     auto transact(Work work) {
         return use([&](Database& db) {
-            Transaction transaction{db};
-            if constexpr (std::is_void_v<std::invoke_result_t<Work&, Database&>>) {
-                work(db);
-                transaction.commit();
-            } else {
-                auto result = work(db);
-                transaction.commit();
-                return result;
+            for (int tries = 1;; ++tries) {
+                try {
+                    return transact_once(db, work);
+                } catch (const ServerError& error) {
+                    if (!error.is_collision() || tries >= collision_tries_max) throw;
+                }
             }
         });
     }
@@ -58,6 +58,19 @@ private:
         Pool& pool_;
         std::unique_ptr<Database> db_;
     };
+
+    template <class Work>
+    static auto transact_once(Database& db, Work& work) {
+        Transaction transaction{db};
+        if constexpr (std::is_void_v<std::invoke_result_t<Work&, Database&>>) {
+            work(db);
+            transaction.commit();
+        } else {
+            auto result = work(db);
+            transaction.commit();
+            return result;
+        }
+    }
 
     std::unique_ptr<Database> acquire();
     void release(std::unique_ptr<Database> db);
