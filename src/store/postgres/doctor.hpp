@@ -117,9 +117,6 @@ struct Facts {
     std::vector<std::string> not_seen{};
 };
 
-/// A time without the digits that nobody reads: 83 s, 2 h.
-std::string about(Duration duration);
-
 /// doctor_facts.cpp: asks. Throws StoreError when the database cannot be reached.
 Facts collect(const std::string& conninfo, const DoctorOptions& options);
 /// doctor_findings.cpp and doctor_server.cpp: decide. Pure; the worst first.

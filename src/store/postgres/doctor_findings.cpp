@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 
 #include "core/wording.hpp"
+#include "core/work_findings.hpp"
 #include "doctor.hpp"
 
 /// What is so in the store: its schema, its rights, who works on it, what waits.
@@ -178,27 +180,9 @@ void look_at_work(const Facts& facts, const DoctorOptions& options, Findings& fi
                             "waybill targets forget " + target.key + " --box " + target.box +
                                 "   # if it is gone for good"});
     }
-    if (facts.health.oldest_open >= options.old_message) {
-        findings.push_back(
-            {warning, "old-message",
-             "the oldest open message has waited for " + about(facts.health.oldest_open),
-             "handlers fail or are too slow, a lane is halted, or nobody works",
-             "waybill messages list --state open --limit 10\n"
-             "waybill lanes list"});
-    }
-    if (facts.health.dead > 0) {
-        findings.push_back(
-            {note, "dead-letters",
-             detail::grouped(facts.health.dead) +
-                 (facts.health.dead == 1 ? " dead letter waits" : " dead letters wait") +
-                 " for a decision",
-             "nothing happens to them until somebody requeues or discards them",
-             "waybill dead list"});
-    }
-    for (const std::string& box : facts.paused_boxes) {
-        findings.push_back({note, "paused-box", "box " + detail::in_quotes(box) + " is paused",
-                            "nothing of it is started", "waybill boxes resume " + box});
-    }
+    std::ranges::move(
+        detail::findings_of_work(facts.health, options.old_message, facts.paused_boxes),
+        std::back_inserter(findings));
 }
 
 }  // namespace

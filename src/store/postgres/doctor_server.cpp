@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/wording.hpp"
+#include "core/work_findings.hpp"
 #include "doctor.hpp"
 
 /// What is so in the server, whoever uses it: transactions, settings, dead rows, clocks.
@@ -37,7 +38,7 @@ void look_at_holders(const Facts& facts, const DoctorOptions& options, Findings&
     if (oldest != nullptr) {
         findings.push_back(
             {oldest->open >= 1h ? problem : warning, "held-xmin",
-             who(*oldest) + " has a transaction open for " + about(oldest->open) +
+             who(*oldest) + " has a transaction open for " + detail::about(oldest->open) +
                  " and holds xmin, " + detail::grouped(*oldest->xmin_age) +
                  " transactions old; its last query began " + oldest->query_start + ": " +
                  oldest->query +
@@ -59,7 +60,7 @@ void look_at_holders(const Facts& facts, const DoctorOptions& options, Findings&
         if (one.open < options.old_transaction) continue;
         findings.push_back({warning, "prepared-transaction",
                             "prepared transaction '" + one.gid + "' of " + one.owner +
-                                " is open for " + about(one.open),
+                                " is open for " + detail::about(one.open),
                             "it keeps its locks, also over a restart; " + std::string{means},
                             "rollback prepared '" + one.gid + "';   -- or commit prepared"});
     }
@@ -71,7 +72,7 @@ void look_at_publishers(const Facts& facts, Findings& findings) {
         findings.push_back(
             {warning, "idle-publisher",
              who(session) + " has published and left its transaction open for " +
-                 about(session.open) + "; its last query began " + session.query_start,
+                 detail::about(session.open) + "; its last query began " + session.query_start,
              "its messages are not there before it commits, and whoever publishes with one of its "
              "dedup keys waits for it",
              ending(session) + "alter role \"" + session.user +
@@ -212,7 +213,7 @@ void look_at_the_way(const Facts& facts, const DoctorOptions& options, Findings&
     const Duration apart = facts.skew < Duration{} ? -facts.skew : facts.skew;
     if (apart > options.clock_skew + facts.skew_error) {
         findings.push_back({apart > 1min ? problem : warning, "clock-skew",
-                            "the database's clock is " + about(apart) +
+                            "the database's clock is " + detail::about(apart) +
                                 (facts.skew < Duration{} ? " behind" : " ahead of") +
                                 " this host's",
                             "due times and retention go by the database; the signatures of "
@@ -240,14 +241,6 @@ void look_at_the_way(const Facts& facts, const DoctorOptions& options, Findings&
 }
 
 }  // namespace
-
-std::string about(Duration duration) {
-    const Duration unit = duration < 10s    ? Duration{1ms}
-                          : duration < 3min ? 1s
-                          : duration < 3h   ? 1min
-                                            : 1h;
-    return detail::readable(duration / unit * unit);
-}
 
 void look_at_server(const Facts& facts, const DoctorOptions& options, Findings& findings) {
     look_at_settings(facts, findings);

@@ -1,8 +1,10 @@
 #include "doctor.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/wording.hpp"
+#include "core/work_findings.hpp"
 
 namespace waybill::sqlite::doctor {
 namespace {
@@ -110,29 +112,6 @@ void look_at_tables(const Facts& facts, Findings& findings) {
     }
 }
 
-void look_at_work(const Facts& facts, const DoctorOptions& options, Findings& findings) {
-    if (facts.health.oldest_open >= options.old_message) {
-        const auto seconds = std::chrono::floor<std::chrono::seconds>(facts.health.oldest_open);
-        findings.push_back({warning, "old-message",
-                            "the oldest open message has waited for " + detail::readable(seconds),
-                            "handlers fail or are too slow, a lane is halted, or no server runs",
-                            "waybill messages list --state open --limit 10\nwaybill lanes list"});
-    }
-    if (facts.health.dead > 0) {
-        findings.push_back(
-            {note, "dead-letters",
-             detail::grouped(facts.health.dead) +
-                 (facts.health.dead == 1 ? " dead letter waits" : " dead letters wait") +
-                 " for a decision",
-             "nothing happens to them until somebody requeues or discards them",
-             "waybill dead list"});
-    }
-    for (const std::string& box : facts.paused_boxes) {
-        findings.push_back({note, "paused-box", "box " + detail::in_quotes(box) + " is paused",
-                            "nothing of it is started", "waybill boxes resume " + box});
-    }
-}
-
 }  // namespace
 
 Findings diagnose(const Facts& facts, const DoctorOptions& options) {
@@ -149,7 +128,9 @@ Findings diagnose(const Facts& facts, const DoctorOptions& options) {
                             "ls -l " + quoted(facts.path) + "*\nfile " + quoted(facts.path)});
     } else {
         look_at_tables(facts, findings);
-        look_at_work(facts, options, findings);
+        std::ranges::move(
+            detail::findings_of_work(facts.health, options.old_message, facts.paused_boxes),
+            std::back_inserter(findings));
     }
     std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::severity);
     return findings;
