@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -5,6 +7,7 @@
 #include "migrate.hpp"
 #include "postgres/fixture.hpp"
 #include "support/background.hpp"
+#include "support/network_of_its_own.hpp"
 #include "support/pacing.hpp"
 #include "support/postgres_proxy.hpp"
 
@@ -69,6 +72,30 @@ TEST_F(PostgresConnecting, AConnectionThatIsHalfOpenEndsByItselfWithinTenSeconds
     EXPECT_LT(option_of(db.handle(), IPPROTO_TCP, TCP_KEEPIDLE) +
                   probes * option_of(db.handle(), IPPROTO_TCP, TCP_KEEPINTVL),
               10);
+}
+
+/// Nobody acknowledges anything, as when the other host has lost its power. An inline handler asks with a call that
+/// has no deadline of ours.
+TEST_F(PostgresConnecting, ACallWithoutADeadlineEndsWhenTheHostHasGone) {
+    std::string not_permitted;
+    bool is_over = false;
+    Background alone{[&](const std::stop_token&) {
+        not_permitted = NetworkOfItsOwn::enter();
+        if (!not_permitted.empty()) return;
+        const PostgresProxy proxy{socket_folder()};
+        // The user says how soon, and the nine seconds of the test above do not have to pass.
+        postgres::Database db{{.conninfo = proxy.conninfo("postgres") + " tcp_user_timeout=500",
+                               .schema = schema_.name(),
+                               .deadline = 5min,
+                               .role = postgres::Role::handler}};
+        ASSERT_EQ(std::system("ip link set lo down"), 0);
+        PQclear(PQexec(db.handle(), "select 1"));
+        is_over = !db.is_usable();
+    }};
+    alone.join();
+
+    if (!not_permitted.empty()) GTEST_SKIP() << not_permitted;
+    EXPECT_TRUE(is_over);
 }
 
 TEST_F(PostgresConnecting, ABeatOfManySlowStatementsEndsWithinOneDeadline) {
