@@ -55,11 +55,9 @@ std::string_view name_of(Progress::State state) {
 }
 
 Value delivery_json(const OpenDelivery& delivery) {
-    Object object{{"target", delivery.target},
-                  {"state", "ready"},
-                  {"failures", delivery.failures},
-                  {"last_error", clean_text(delivery.last_error, 4096)},
-                  {"due", time_text(delivery.due)}};
+    Object object{{"target", delivery.target}, {"state", "ready"}, {"failures", delivery.failures}};
+    put(object, "last_error", delivery.last_error);
+    if (delivery.due != StoreTime{}) object.emplace_back("due", time_text(delivery.due));
     put(object, "waits", delivery.waits);
     return object;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "deliver/endpoints.hpp"
+#include "deliver/lookout.hpp"
 #include "deliver/note.hpp"
 #include "deliver/sealing.hpp"
 #include "waybill/memory.hpp"
@@ -266,6 +267,32 @@ TEST_F(BookTest, WhoChangesASubscriptionEndsItsRest) {
     EXPECT_EQ(book.failing(id)->rests_until, StoreTime{});
     book.change(id, [](Subscription& one) { one.url = "https://elsewhere.example/hook"; });
     EXPECT_EQ(book.failing(id), std::nullopt) << "that was another endpoint";
+}
+
+TEST_F(BookTest, AnInstanceThatStartsAsksOneAtATimeWhomAnotherLeftAlone) {
+    book.note_failing(id, failing);
+    Endpoints endpoints;
+    Lookout lookout{store, &book, endpoints, [](const SubscriptionNews&) {}};
+    lookout.add(reader_of({std::shared_ptr<void>{}, &book}));
+    ASSERT_TRUE(lookout.look());
+
+    EXPECT_EQ(endpoints.begin(key_of(good()), kBegin).wait, std::nullopt);
+    EXPECT_EQ(endpoints.begin(key_of(good()), kBegin).wait, Circuit::probe_pause);
+}
+
+TEST_F(BookTest, WhatAnInstanceThatDiedWroteIsCrossedOutByWhoeverSucceeds) {
+    Endpoints endpoints;
+    Lookout lookout{store, &book, endpoints, [](const SubscriptionNews&) {}};
+    lookout.add(reader_of({std::shared_ptr<void>{}, &book}));
+    ASSERT_TRUE(lookout.look());
+    book.note_failing(id, failing);  // by another one, which is well no more
+
+    lookout.look_again();
+
+    const std::string key = key_of(good());
+    EXPECT_EQ(endpoints.begin(key, kBegin).wait, std::nullopt);
+    EXPECT_EQ(endpoints.begin(key, kBegin).wait, std::nullopt) << "it is well here";
+    EXPECT_TRUE(endpoints.ended(key, {.outcome = Done{}}, kBegin, kWall).is_well_again);
 }
 
 TEST_F(EndpointsTest, TellsTheRegistryOnlyWhatChangedForIt) {

@@ -124,6 +124,36 @@ command = ["/bin/true"]
     EXPECT_THAT(run_here({"instances", "list"}).output, HasSubstr("nothing"));
 }
 
+TEST_F(PostgresProgram,
+       AnEndpointThatIsLeftAloneIsSeenByOtherProcessesAndForgottenOnceItLeftTheFile) {
+    const std::string without =
+        "store = \"" + url() + "\"\n[boxes.outbox]\n[egress]\nallow = ['127.0.0.1/32']\n";
+    write("waybill.toml", without + R"(
+[[subscriptions]]
+url   = "http://127.0.0.1:9/nobody"
+retry = { max_attempts = 50, schedule = ["10ms"] }
+)");
+    Process server = serve();
+    server.port();
+    const std::string message = publish("order.placed");
+
+    ASSERT_TRUE(eventually({"subscriptions", "list"}, "is left alone until 20"));
+    EXPECT_TRUE(eventually({"messages", "show", message}, "times in a row since 20"));
+    const json::Value listed = json::parse(run_here({"subscriptions", "list", "--json"}).output);
+    const std::string id = listed.find("items")->as_array().at(0).find("id")->as_string();
+    EXPECT_THAT(hear({"targets", "forget", id, "--yes"}).output,
+                HasSubstr("take it out of the configuration first"));
+
+    write("waybill.toml", without);
+    EXPECT_THAT(run_here({"targets", "list", "--json"}).output,
+                HasSubstr(R"("served":false,"waiting":1)"));
+    EXPECT_THAT(run_here({"messages", "show", message}).output,
+                HasSubstr("waits: the subscription is no longer in the configuration"));
+    EXPECT_EQ(run_here({"targets", "forget", id, "--yes"}).code, 0);
+    EXPECT_TRUE(eventually({"messages", "show", message}, "state: done"));
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
 TEST_F(PostgresProgram, WhoLooksMakesNoTablesAndPrintsNoPassword) {
     std::string secret = url();
     secret.insert(secret.find('@'), ":hunter2");
