@@ -47,7 +47,9 @@ Arguments Arguments::parse(const std::vector<std::string>& words,
                 throw UsageError{"--" + name + " needs a value: " + std::string{spec->value}};
             }
         }
-        arguments.options_[name] = value;
+        std::string& known = arguments.options_[name];
+        const bool is_one_more = spec->value.ends_with("…") && !known.empty();
+        known = is_one_more ? known + "\n" + value : value;
     }
     return arguments;
 }

@@ -45,6 +45,15 @@ Object headers_of(const std::string& text) {
     return headers;
 }
 
+/// With null for those that go, one per line.
+void add_removed_headers(const std::string& names, Object& headers) {
+    for (std::size_t at = 0; at < names.size();) {
+        const std::size_t end = std::min(names.find('\n', at), names.size());
+        headers.emplace_back(names.substr(at, end - at), Value{});
+        at = end + 1;
+    }
+}
+
 /// What was said, with the names of the API.
 Object body_of(const Arguments& arguments) {
     Object body;
@@ -63,8 +72,9 @@ Object body_of(const Arguments& arguments) {
         body.emplace_back("concurrency", arguments.number("concurrency", 0));
     }
     if (arguments.has("signing")) body.emplace_back("signing", listed(arguments.value("signing")));
-    if (arguments.has("header"))
-        body.emplace_back("headers", headers_of(arguments.value("header")));
+    Object headers = headers_of(arguments.value("header"));
+    add_removed_headers(arguments.value("remove-header"), headers);
+    if (!headers.empty()) body.emplace_back("headers", std::move(headers));
     Object retry;
     if (arguments.has("max-attempts")) {
         retry.emplace_back("max_attempts", arguments.number("max-attempts", 0));
@@ -213,7 +223,9 @@ Command subscriptions_command() {
                     {"secret", "S", "what signs; one is made unless given"},
                     {"ed25519", "", "make a key pair instead: receivers cannot sign"},
                     {"signing", "SETS", "standard, outbox, or both with a comma"},
-                    {"header", "H", "\"Name: value\" with every request"},
+                    {"header", "H…",
+                     "\"Name: value\" with every request; update: instead of its own"},
+                    {"remove-header", "NAME…", "update: without this one"},
                     {"timeout", "D", "for one attempt, 30s"},
                     {"rate", "R", "at most so many requests, 100/s"},
                     {"concurrency", "N", "at most so many under way at once"},

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/runtime/system_random.hpp"
+#include "core/text.hpp"
 #include "deliver/note.hpp"
 #include "deliver/sealing.hpp"
 #include "waybill/deliver.hpp"
@@ -21,6 +22,61 @@ constexpr Duration kFailingKept = std::chrono::hours{30 * 24};
 
 std::string name_of(const Uuid& id) {
     return kPrefix + to_string(id);
+}
+
+/// A value is sealed for its header: in the place of another it does not open.
+std::string header_subject(const Uuid& id, const std::string& name) {
+    return to_string(id) + "/" + lower_ascii(name);
+}
+
+/// What is sealed already is so with a key we do not have.
+void seal_all(const std::string& key, Subscription& subscription) {
+    for (SubscriptionSecret& secret : subscription.secrets) {
+        if (deliver::is_sealed(secret.value)) continue;
+        secret.value = deliver::seal(key, secret.value, to_string(subscription.id));
+    }
+    HttpHeaders sealed;
+    for (const auto& [name, value] : subscription.headers) {
+        sealed.add(name, deliver::is_sealed(value)
+                             ? value
+                             : deliver::seal(key, value, header_subject(subscription.id, name)));
+    }
+    subscription.headers = std::move(sealed);
+}
+
+/// What cannot be opened stays as it is. Returns what that was, and how to go on without the key.
+std::string unseal_all(const std::string& key, Subscription& subscription) {
+    const auto open = [&](std::string value, const std::string& about, bool& failed) {
+        if (!deliver::is_sealed(value)) return value;
+        auto opened = key.empty() ? std::nullopt : deliver::unseal(key, value, about);
+        failed = failed || !opened;
+        return opened ? *std::move(opened) : std::move(value);
+    };
+    const std::string id = to_string(subscription.id);
+    std::string closed;
+    const auto note = [&](const std::string& what, const std::string& command) {
+        if (closed.empty()) {
+            closed = "its " + what +
+                     " sealed with another key; set secrets.key to the one they were written with, "
+                     "or make a new one: `waybill subscriptions " +
+                     command + "`";
+        } else {
+            closed += " and `waybill subscriptions " + command + "`";
+        }
+    };
+    bool no_secret = false;
+    for (SubscriptionSecret& secret : subscription.secrets) {
+        secret.value = open(std::move(secret.value), id, no_secret);
+    }
+    if (no_secret) note("secrets are", "rotate-secret " + id);
+    HttpHeaders opened;
+    for (const auto& [name, value] : subscription.headers) {
+        bool no_value = false;
+        opened.add(name, open(value, header_subject(subscription.id, name), no_value));
+        if (no_value) note("headers are", "update " + id + " --header '" + name + ": …'");
+    }
+    subscription.headers = std::move(opened);
+    return closed;
 }
 
 Uuid fresh_id() {
@@ -140,11 +196,7 @@ std::string SubscriptionBook::version() {
 /// the rest.
 void SubscriptionBook::write(const Subscription& subscription) {
     Subscription kept = subscription;
-    for (SubscriptionSecret& secret : kept.secrets) {
-        if (!key_.empty() && !deliver::is_sealed(secret.value)) {
-            secret.value = deliver::seal(key_, secret.value, to_string(kept.id));
-        }
-    }
+    if (!key_.empty()) seal_all(key_, kept);
     notebook_.keep_note(name_of(kept.id), deliver::to_note(kept));
     notebook_.keep_note(kVersion, to_string(fresh_id()));
     const Target target = target_of(subscription);
@@ -160,18 +212,8 @@ Subscription SubscriptionBook::read(const std::string& text, const Uuid& id) con
         subscription.problem = std::string{"its note cannot be read: "} + error.what();
     }
     subscription.id = id;
-    for (SubscriptionSecret& secret : subscription.secrets) {
-        if (!deliver::is_sealed(secret.value)) continue;
-        const auto open =
-            key_.empty() ? std::nullopt : deliver::unseal(key_, secret.value, to_string(id));
-        if (open) {
-            secret.value = *open;
-        } else {
-            subscription.problem =
-                "its secrets are sealed with another key; set secrets.key to the one they were "
-                "written with, or make a new one: `waybill subscriptions rotate-secret " +
-                to_string(id) + "`";
-        }
+    if (std::string closed = unseal_all(key_, subscription); !closed.empty()) {
+        subscription.problem = std::move(closed);
     }
     return subscription;
 }

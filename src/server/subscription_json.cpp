@@ -51,6 +51,25 @@ Array secrets_json(const Subscription& subscription) {
     return secrets;
 }
 
+/// Those that are named; null: it goes.
+void read_headers(const Value& body, HttpHeaders& headers) {
+    const Value* const named = body.find("headers");
+    if (named == nullptr) return;
+    for (const auto& [name, value] : named->as_object()) {
+        HttpHeaders others;
+        for (const auto& [kept, its_value] : headers) {
+            if (!same_name(kept, name)) others.add(kept, its_value);
+        }
+        headers = std::move(others);
+        if (value.is_null()) continue;
+        // Else it would be taken for one that was sealed here.
+        if (value.as_string().starts_with("sealed:")) {
+            throw json::ReadError{"a value cannot begin with sealed:", "headers." + name};
+        }
+        headers.add(name, value.as_string());
+    }
+}
+
 /// As if it stood in a file.
 Node node_of(const Value& value) {
     Node node;
@@ -91,8 +110,8 @@ Object to_json(const Subscription& subscription) {
         signing.emplace_back(webhook::to_string(set));
     }
     // Tokens go into headers: their values are nobody's business once they are set.
-    Array headers;
-    for (const auto& [name, value] : subscription.headers) headers.emplace_back(name);
+    Object headers;
+    for (const auto& [name, value] : subscription.headers) headers.emplace_back(name, "…");
     Object object{{"id", to_string(subscription.id)},
                   {"state", to_string(subscription.state)},
                   {"type", subscription.type},
@@ -175,8 +194,9 @@ void read_into(Subscription& subscription, const Value& body,
     Node node = node_of(body);
     if (node.kind != Node::Kind::table) throw json::ReadError{"must be an object"};
     std::erase_if(node.members, [&](const auto& member) {
-        return std::ranges::find(others, member.first) != others.end();
+        return member.first == "headers" || std::ranges::find(others, member.first) != others.end();
     });
+    read_headers(body, subscription.headers);
     Reading reading;
     Section section{reading, &node, {}, false};
     read_subscription(section, subscription);

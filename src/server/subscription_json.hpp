@@ -18,6 +18,7 @@ json::Object to_json(const Subscription& subscription, const SubscriptionFailing
 
 /// Replaces what is named, but for secrets. `others`: names that somebody else reads. Throws ConfigError with
 /// all problems, also for a name that is not known.
+/// Of `headers` those that are named are replaced, or with null removed: nobody can see the others to repeat them.
 void read_into(Subscription& subscription, const json::Value& body,
                std::initializer_list<const char*> others);
 

@@ -323,6 +323,84 @@ TEST(Subscriptions, WithAKeyNoSecretIsInTheStoresFile) {
     }
 }
 
+/// All of a store's file, and what waits to be written to it.
+std::string bytes_of(const ServerUnderTest& server) {
+    std::string bytes;
+    for (const char* suffix : {"", "-wal"}) {
+        std::ifstream file{server.store_file() + suffix, std::ios::binary};
+        bytes.append(std::istreambuf_iterator<char>{file}, {});
+    }
+    return bytes;
+}
+
+TEST(Subscriptions, WithAKeyNoValueOfAHeaderIsInTheStoresFileOrInAnAnswer) {
+    Endpoint endpoint;
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "0123456789abcdef0123456789abcdef", 1);
+    server::Config config = with({});
+    config.secrets.key = "env:WAYBILL_TEST_SEALING_KEY";
+    ServerUnderTest server{config};
+    const std::string id =
+        added(server, R"({"headers":{"Authorization":"Bearer of-nobody-else"},"url":")" +
+                          endpoint.url() + "\"}");
+
+    ASSERT_TRUE(is_done(server, publish(server, "1")));
+
+    EXPECT_EQ(*endpoint.requests().at(0).headers.find("Authorization"), "Bearer of-nobody-else");
+    const std::string bytes = bytes_of(server);
+    EXPECT_NE(bytes.find("Authorization"), std::string::npos) << "nothing was looked at";
+    EXPECT_EQ(bytes.find("of-nobody-else"), std::string::npos);
+    const std::string shown = server.operate("GET", "/v1/subscriptions/" + id)->body;
+    EXPECT_THAT(shown, HasSubstr(R"("headers":{"Authorization":"…"})"));
+    EXPECT_THAT(server.operate("GET", "/v1/subscriptions")->body, Not(HasSubstr("of-nobody")));
+}
+
+TEST(Subscriptions, OneWhoseHeadersNobodyCanOpenWaitsUntilTheyAreSetAgain) {
+    Endpoint endpoint;
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "0123456789abcdef0123456789abcdef", 1);
+    server::Config config = with({});
+    config.secrets.key = "env:WAYBILL_TEST_SEALING_KEY";
+    ServerUnderTest server{config};
+    const std::string id = added(
+        server, R"({"headers":{"X-Token":"old","X-Plain":"p"},"url":")" + endpoint.url() + "\"}");
+    const std::string path = "/v1/subscriptions/" + id;
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "another-key-of-some-length-indeed", 1);
+    server.server().reload(config);
+    ASSERT_EQ(server.operate("POST", path + "/rotate-secret")->status, 200);
+    EXPECT_THAT(server.operate("GET", path)->body, HasSubstr("its headers are sealed"));
+
+    const std::string waits = publish(server, "1");
+    ASSERT_EQ(server.operate("POST", path, R"({"headers":{"x-token":"new"}})")->status, 200);
+    EXPECT_THAT(server.operate("GET", path)->body, HasSubstr("its headers are sealed"));
+    EXPECT_TRUE(endpoint.requests().empty()) << "sent with what nobody can read";
+    ASSERT_EQ(server.operate("POST", path, R"({"headers":{"X-Plain":null}})")->status, 200);
+
+    ASSERT_TRUE(is_done(server, waits));
+    const auto requests = endpoint.requests();
+    EXPECT_EQ(*requests.at(0).headers.find("X-Token"), "new");
+    EXPECT_EQ(requests.at(0).headers.find("X-Plain"), nullptr);
+}
+
+TEST(Subscriptions, AHeaderIsReplacedOrRemovedAndTheOthersStay) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(
+        server, R"({"headers":{"X-A":"1","X-B":"2","X-C":"3"},"url":")" + endpoint.url() + "\"}");
+    const std::string path = "/v1/subscriptions/" + id;
+
+    ASSERT_EQ(server.operate("POST", path, R"({"headers":{"x-b":"new","X-C":null}})")->status, 200);
+    ASSERT_TRUE(is_done(server, publish(server, "1")));
+
+    const HttpHeaders sent = endpoint.requests().at(0).headers;
+    EXPECT_EQ(*sent.find("X-A"), "1");
+    EXPECT_EQ(*sent.find("X-B"), "new");
+    EXPECT_EQ(sent.count("X-B"), 1U);
+    EXPECT_EQ(sent.find("X-C"), nullptr);
+    for (const char* bad : {R"({"headers":{"X-A":7}})", R"({"headers":["X-A"]})",
+                            R"({"headers":{"X-A":"sealed:x"}})", R"({"headers":{"Host":"x"}})"}) {
+        EXPECT_EQ(server.operate("POST", path, bad)->status, 400) << bad;
+    }
+}
+
 TEST(Subscriptions, OneWhoseSecretsNobodyCanOpenGoesOnWithANewSecret) {
     Endpoint endpoint;
     ::setenv("WAYBILL_TEST_SEALING_KEY", "0123456789abcdef0123456789abcdef", 1);
