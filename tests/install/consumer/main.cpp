@@ -1,8 +1,13 @@
 // A user's program, built against the installed tree and nothing else.
 
 #include <atomic>
+#include <memory>
 #include <string>
+#include <vector>
 
+#ifdef HAS_DELIVER
+#include <waybill/deliver.hpp>
+#endif
 #include <waybill/intake.hpp>
 #include <waybill/json.hpp>
 #include <waybill/memory.hpp>
@@ -52,8 +57,34 @@ bool takes_webhooks() {
     return intake.handle(request).status == 202 && waybill::providers::self_test().empty();
 }
 
+#ifdef HAS_DELIVER
+/// To an address that it may not call: that is said, and nothing is called.
+bool sends_webhooks() {
+    const waybill::StoreHandle store = waybill::memory::open();
+    waybill::Subscription nowhere;
+    nowhere.id.bytes = {1};
+    nowhere.url = "http://127.0.0.1:9/";
+    nowhere.secrets = {{.value = waybill::webhook::make_secret()}};
+    nowhere.retry.max_attempts = 1;
+    waybill::Waybill app{{.store = store}};
+    app.outbox("outbox").to_subscriptions(std::make_shared<waybill::Deliverer>(
+        store,
+        std::vector<std::shared_ptr<waybill::SubscriptionReader>>{
+            std::make_shared<waybill::FixedSubscriptions>(std::vector{nowhere})},
+        nullptr));
+    app.append({.type = "order.placed"});
+    return app.run_until_idle() &&
+           app.catalogue().count({.state = waybill::Filter::State::dead}) == 1;
+}
+#else
+bool sends_webhooks() {
+    return true;
+}
+#endif
+
 int main(int, char** argv) {
     const bool in_memory = handles_one_message(waybill::memory::open());
     const bool in_a_file = handles_one_message(waybill::sqlite::open(std::string{argv[0]} + ".db"));
-    return in_memory && in_a_file && can_be_tested() && takes_webhooks() ? 0 : 1;
+    return in_memory && in_a_file && can_be_tested() && takes_webhooks() && sends_webhooks() ? 0
+                                                                                             : 1;
 }
