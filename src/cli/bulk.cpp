@@ -79,12 +79,16 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const BulkWo
         Object whole = result.as_object();
         whole.emplace_back("operation", operation);
         std::cout << json::to_text(whole) << "\n";
-        return 0;
+        return result.find("cancelled") != nullptr ? 1 : 0;
     }
     std::cout << text_of(result, "carried_out") << " done, " << text_of(result, "refused")
               << " refused, " << text_of(result, "remaining") << " remaining\n";
     if (const std::string refusal = text_of(result, "refusal"); !refusal.empty()) {
         std::cout << "refused: " << refusal << "\n";
+    }
+    if (result.find("cancelled") != nullptr) {
+        std::cout << "cancelled by somebody's order\n";
+        return 1;
     }
     return 0;
 }

@@ -48,6 +48,7 @@ Command run_once_command();
 Command messages_command();
 Command dead_command();
 Command subscriptions_command();
+Command operations_command();
 Command targets_command();
 Command lanes_command();
 Command boxes_command();

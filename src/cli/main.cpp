@@ -124,7 +124,7 @@ const std::vector<Command>& commands() {
         verify_command(), publish_command(),       run_once_command(),  messages_command(),
         dead_command(),   subscriptions_command(), targets_command(),   lanes_command(),
         boxes_command(),  instances_command(),     backup_command(),    stats_command(),
-        doctor_command(), providers_command(),     completion_command()};
+        doctor_command(), operations_command(),    providers_command(), completion_command()};
     return all;
 }
 

@@ -47,6 +47,13 @@ std::optional<std::string> below_subscriptions(const std::string& path) {
     return below;
 }
 
+constexpr std::string_view kOperations = "/v1/operations/";
+constexpr std::string_view kCancel = "/cancel";
+
+HttpResponse unknown_operation(const std::string& id) {
+    return error_response(404, "not-found", "no operation " + id + " is known");
+}
+
 OperationName name_of(const HttpRequest& request, const std::string& actor) {
     const std::string* const id = request.headers.find("Idempotency-Key");
     if (id == nullptr) return {.actor = actor};
@@ -101,9 +108,17 @@ HttpResponse Admin::route(const HttpRequest& request, const std::string& actor) 
     if (request.method == "POST" && path == "/v1/messages") {
         return with_problems_named([&] { return publish(request, append_); });
     }
+    // No operation id: an answer with a secret is in no record, and a test is sent whenever it is asked for.
     if (const auto below = below_subscriptions(path);
-        request.method == "POST" && below && SubscriptionDesk::tells_a_secret(*below)) {
+        request.method == "POST" && below &&
+        (SubscriptionDesk::tells_a_secret(*below) || SubscriptionDesk::asks_an_endpoint(*below))) {
         return with_problems_named([&] { return subscriptions_.order(request, *below).value(); });
+    }
+    if (request.method == "POST" && path.starts_with(kOperations) && path.ends_with(kCancel)) {
+        const std::string id =
+            path.substr(kOperations.size(),
+                        path.size() - std::min(path.size(), kOperations.size() + kCancel.size()));
+        return operations_.cancel(id, actor).value_or(unknown_operation(id));
     }
     bool is_known = request.method == "POST";
     if (is_known) {
@@ -138,7 +153,7 @@ HttpResponse Admin::question(const HttpRequest& request, const std::string& path
     };
     if (const auto id = below("/v1/messages/"); !id.empty()) return message(id);
     if (const auto number = below("/v1/commands/"); !number.empty()) return command(number);
-    if (const auto id = below("/v1/operations/"); !id.empty()) return operation(id);
+    if (const auto id = below(kOperations); !id.empty()) return operation(id);
     return error_response(404, "not-found", "there is no GET " + path);
 }
 
@@ -228,7 +243,7 @@ HttpResponse Admin::stats() {
 HttpResponse Admin::operation(const std::string& id) {
     auto found = operations_.find(id);
     if (found) return *std::move(found);
-    return error_response(404, "not-found", "no operation " + id + " is known");
+    return unknown_operation(id);
 }
 
 HttpResponse Admin::demo() {

@@ -36,8 +36,9 @@ Object outcome_of(const Operation& operation) {
     Object answer{{"total", progress.total},
                   {"carried_out", progress.carried_out},
                   {"refused", progress.refused},
-                  {"remaining", operation.unfinished ? left : 0},
+                  {"remaining", operation.unfinished || operation.cancelled ? left : 0},
                   {"capped", operation.unfinished}};
+    if (operation.cancelled) answer.emplace_back("cancelled", true);
     if (progress.refused > 0) answer.emplace_back("refusal", progress.refusal);
     return answer;
 }

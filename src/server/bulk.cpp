@@ -67,6 +67,7 @@ void carry_out_matching(Catalogue& catalogue, BulkOrder order, const Filter& fil
         if (progress.cursor.empty()) return;
     }
     while (progress.handled() < progress.total) {
+        if (operation.must_end()) return;
         const std::uint64_t left =
             std::min(progress.total, stop_at) - std::min(progress.handled(), stop_at);
         if (left == 0) {

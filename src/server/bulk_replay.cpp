@@ -103,6 +103,7 @@ void replay_matching(Catalogue& catalogue, const ReplayOrder& order, std::uint32
     }
     std::uint64_t left = std::min<std::uint64_t>(messages_max, allowance(order, now, progress));
     while (progress.total > 0) {
+        if (operation.must_end()) return;
         if (left == 0) {
             operation.unfinished = true;
             return;

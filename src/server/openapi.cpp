@@ -80,6 +80,7 @@ constexpr std::array kRoutes{
     Route{"POST", "/v1/backup", "Copies the store to a new file of the server's host", "", "path"},
     Route{"GET", "/v1/stats", "Numbers"},
     Route{"GET", "/v1/operations/{id}", "Who ordered it and what came of it"},
+    Route{"POST", "/v1/operations/{id}/cancel", "An order over many goes no further"},
     Route{"GET", "/v1/demo", "The secret of the demo source"},
 };
 

@@ -38,6 +38,12 @@ std::string note_name(const std::string& id) {
     return "operation/" + id;
 }
 
+/// Whoever carries the order out looks for it: a note of its own, because the order's is rewritten with
+/// every batch.
+std::string cancel_name(const std::string& id) {
+    return "operation-cancel/" + id;
+}
+
 HttpResponse replay(const Record& record) {
     return {.status = record.status,
             .headers = {{"Content-Type", "application/json"}, {"Idempotency-Replayed", "true"}},
@@ -80,6 +86,7 @@ HttpResponse Operations::carry_out(const OperationName& name, const Order& order
                             system_clock().wall() + kKept);
     };
     operation.write_down = write_down;
+    operation.is_cancelled = [&] { return notebook_.note(cancel_name(name.id)).has_value(); };
     operation.save();
     HttpResponse response = order(operation);
     if (response.status == 400) {
@@ -90,18 +97,36 @@ HttpResponse Operations::carry_out(const OperationName& name, const Order& order
             record.answer = response.body;
         }
         operation.save();
+        if (operation.cancelled) notebook_.drop_note(cancel_name(name.id));
     }
     return response;
+}
+
+std::optional<HttpResponse> Operations::cancel(const std::string& id, const std::string& actor) {
+    const auto found = notebook_.note(note_name(id));
+    if (!found) return std::nullopt;
+    const Record record = RecordCodec::decode(*found);
+    if (record.status != 0) {
+        return error_response(409, "nothing-to-do", "this operation has ended");
+    }
+    if (!record.bulk.counted) {
+        return error_response(409, "not-possible", "only an order over many can be cancelled");
+    }
+    notebook_.keep_note(cancel_name(id), actor, system_clock().wall() + kKept);
+    return json_response(202, json::Object{{"id", id}, {"cancelled", true}});
 }
 
 std::optional<HttpResponse> Operations::find(const std::string& id) {
     const auto found = notebook_.note(note_name(id));
     if (!found) return std::nullopt;
     const Record record = RecordCodec::decode(*found);
+    const bool is_cancelled = notebook_.note(cancel_name(id)).has_value();
     json::Object object{{"id", id},
                         {"actor", record.actor},
                         {"at", record.at},
-                        {"state", record.status == 0 ? "begun" : "done"}};
+                        {"state", record.status != 0 ? "done"
+                                  : is_cancelled     ? "cancelling"
+                                                     : "begun"}};
     if (record.bulk.counted) {
         object.emplace_back("total", record.bulk.total);
         object.emplace_back("carried_out", record.bulk.carried_out);

@@ -56,12 +56,21 @@ public:
     BulkProgress bulk{};
     /// It has not ended: the same order again goes on.
     bool unfinished = false;
+    /// It ended before its time, because somebody ordered that.
+    bool cancelled = false;
 
     /// Writes `bulk` down; nothing when the order has no id.
     void save() const {
         if (write_down) write_down(*this);
     }
     std::function<void(const Operation&)> write_down{};
+
+    /// Between two batches: whether it shall go no further, which is then so.
+    bool must_end() {
+        cancelled = cancelled || (is_cancelled && is_cancelled());
+        return cancelled;
+    }
+    std::function<bool()> is_cancelled{};
 };
 
 /// Who ordered what, under which name.
@@ -87,6 +96,9 @@ public:
     HttpResponse carry_out(const OperationName& name, const Order& order);
     /// What is known of an order; nothing: it is not, or no longer.
     std::optional<HttpResponse> find(const std::string& id);
+    /// An order over many goes no further than the batch it is at, whichever process carries it out. Nobody
+    /// waits for that: find() says when it is over. Nothing: it is not known.
+    std::optional<HttpResponse> cancel(const std::string& id, const std::string& actor);
 
 private:
     Notebook& notebook_;

@@ -87,6 +87,8 @@ struct Server::Parts {
     Desk desk{};
     /// Whoever watches us does not wait behind an operator's long order.
     Desk probes{};
+    /// Nor does an operator behind an endpoint that is tried out.
+    Desk errands{};
     std::unique_ptr<http_in::HttpIn> door{};
     bool stopped = false;
 };
@@ -159,7 +161,9 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
         log.write(LogLevel::info, "order",
                   {{"actor", actor}, {"path", request.path()}, {"operation", id ? *id : ""}});
     }
-    at_desk(desk, std::move(reply),
+    const bool is_errand = request.path().starts_with("/v1/subscriptions/") &&
+                           SubscriptionDesk::asks_an_endpoint(request.path());
+    at_desk(is_errand ? errands : desk, std::move(reply),
             [this, actor, request = std::move(request)] { return admin.handle(request, actor); });
 }
 

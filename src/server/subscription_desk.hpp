@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "server/config/config.hpp"
 #include "waybill/deliver.hpp"
@@ -43,6 +44,8 @@ public:
     std::optional<std::string> why_it_waits(const Uuid& id) const;
     /// Its answer has a secret in it, which is shown once and kept in no record.
     static bool tells_a_secret(const std::string& below);
+    /// It waits for an answer of somebody else, seconds perhaps.
+    static bool asks_an_endpoint(std::string_view below) { return below.ends_with("/test"); }
 
 private:
     using Change = std::function<void(Subscription&)>;

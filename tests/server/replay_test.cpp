@@ -208,6 +208,47 @@ TEST_F(Replays, ARateAllowsASecondsWorthAtOnceAndTheRestInTime) {
     EXPECT_EQ(server::wait_of(slow, now, operation), 0s);
 }
 
+TEST_F(Replays, SomebodyElseCancelsAnOrderAndWhatIsLeftIsLeft) {
+    handle(5);
+    const std::string path = "/v1/replay?type=t&target=bill";
+    order(path + "&limit=2", "op-1");
+
+    order("/v1/operations/op-1/cancel");
+    EXPECT_EQ(status, 202U);
+    const json::Value ended = order(path + "&limit=10", "op-1");
+    const json::Value again = order(path + "&limit=10", "op-1");
+    kit.run_until_idle();
+
+    EXPECT_THAT(bodies, ElementsAre("t1", "t2"));
+    for (const json::Value& answer : {ended, again}) {
+        EXPECT_EQ(number(answer, "carried_out"), 2U);
+        EXPECT_EQ(number(answer, "remaining"), 3U);
+        EXPECT_FALSE(answer.find("capped")->as_bool()) << "who goes on when it is would never end";
+        EXPECT_TRUE(answer.find("cancelled")->as_bool());
+    }
+    order("/v1/operations/op-1/cancel");
+    EXPECT_EQ(status, 409U) << "it has ended";
+    order("/v1/operations/nobody-knows/cancel");
+    EXPECT_EQ(status, 404U);
+    EXPECT_EQ(number(order(path + "&limit=10", "op-2"), "carried_out"), 5U) << "another one is not";
+}
+
+TEST_F(Replays, AnOrderThatIsCancelledEndsWithTheBatchItIsAt) {
+    handle(250);
+    Operation operation;
+    operation.is_cancelled = [looks = 0]() mutable { return ++looks > 1; };
+
+    const Filter filter{.state = Filter::State::any, .type = "t"};
+    server::replay_matching(kit.app.catalogue(), {.filter = filter, .target = "bill"}, 10'000,
+                            kit.clock.wall(), operation);
+    kit.run_until_idle();
+
+    EXPECT_TRUE(operation.cancelled);
+    EXPECT_FALSE(operation.unfinished);
+    EXPECT_EQ(operation.bulk.carried_out, 100U);
+    EXPECT_EQ(bodies.size(), 100U);
+}
+
 TEST_F(Replays, MessagesAreCountedBeforeAnybodyReplaysThem) {
     handle(3);
 

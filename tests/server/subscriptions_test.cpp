@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "server/endpoint.hpp"
+#include "support/background.hpp"
 #include "support/receiver.hpp"
 #include "waybill/webhook.hpp"
 
@@ -439,6 +440,25 @@ TEST(Subscriptions, AnExampleIsSentAtOnceAlsoToAnotherUrl) {
 
     EXPECT_EQ(endpoint.requests().size(), 1U);
     EXPECT_EQ(other.requests().size(), 1U);
+}
+
+TEST(Subscriptions, WhileAnExampleWaitsForItsAnswerOperatorsDoNot) {
+    Endpoint slow;
+    slow.hold();
+    ServerUnderTest server{with({to(slow)})};
+    const std::string id = to_string(server.config().subscriptions.front().id);
+
+    std::string sent;
+    Background testing{[&](const std::stop_token&) {
+        sent = server.operate("POST", "/v1/subscriptions/" + id + "/test")->body;
+    }};
+    ASSERT_TRUE(slow.wait_for(1));
+    EXPECT_EQ(server.operate("GET", "/v1/stats")->status, 200);
+    EXPECT_EQ(server.operate("POST", "/v1/boxes/pause", R"({"box":"outbox"})")->status, 200);
+    slow.let_go();
+
+    testing.join();
+    EXPECT_THAT(sent, HasSubstr(R"("delivered":true)")) << "the others waited until its end";
 }
 
 TEST(Subscriptions, WhatIsWrongWithOneIsNamedAllAtOnce) {
