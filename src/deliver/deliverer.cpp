@@ -1,3 +1,4 @@
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -18,6 +19,10 @@ namespace {
 
 using deliver::Judgement;
 using deliver::SubscriptionPtr;
+
+/// Of notes on who fails: with every look at the readers, and before we go.
+constexpr std::size_t kWrittenAtOnce = 50;
+constexpr std::size_t kWrittenAtLast = 1'000;
 
 }  // namespace
 
@@ -43,7 +48,7 @@ struct Deliverer::Parts {
                   const http_out::Result& result);
     void tell(const SubscriptionNews& news);
     void disable(const SubscriptionNews& news);
-    void write_down(const Uuid& id, std::optional<SubscriptionFailing> failing);
+    void write_down(std::size_t most);
     void tell_unwritten(const Uuid& id, const std::exception& error) const;
     void post(std::function<void()> task);
     void end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail = {});
@@ -59,7 +64,9 @@ struct Deliverer::Parts {
     deliver::Lookout lookout{store, book.get(), endpoints,
                              [this](const SubscriptionNews& news) { tell(news); }};
 
-    std::mutex mutex{};  ///< guards the four below
+    std::mutex mutex{};  ///< guards the five below
+    /// How they fail; nothing: they are well again.
+    std::map<Uuid, std::optional<SubscriptionFailing>> unwritten{};
     std::function<void()> changed{};
     /// Requests by delivery; 0: its secret is looked up.
     std::unordered_map<std::uint64_t, std::uint64_t> under_way{};
@@ -191,9 +198,8 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
     end(job, std::move(judgement.outcome), std::move(detail));
     if (ended.news) tell(*ended.news);
     if (book && (ended.failing || ended.is_well_again)) {
-        post([this, id = subscription->id, failing = std::move(ended.failing)] {
-            write_down(id, failing);
-        });
+        const std::lock_guard lock{mutex};
+        unwritten.insert_or_assign(subscription->id, std::move(ended.failing));
     }
 }
 
@@ -231,13 +237,21 @@ void Deliverer::Parts::disable(const SubscriptionNews& news) {
     }
 }
 
-/// The same: for people, and for an instance that begins with it.
-void Deliverer::Parts::write_down(const Uuid& id, std::optional<SubscriptionFailing> failing) {
-    if (failing) failing->instance = options.instance;
-    try {
-        book->note_failing(id, std::move(failing));
-    } catch (const std::exception& error) {
-        tell_unwritten(id, error);
+/// The same: for people, and for an instance that begins with it. A few at a time: when a network goes, all
+/// fail at once, and whoever has work for the store or for this thread does not wait for that.
+void Deliverer::Parts::write_down(std::size_t most) {
+    for (std::size_t n = 0; n < most; ++n) {
+        std::unique_lock lock{mutex};
+        if (unwritten.empty()) return;
+        auto [id, failing] = *unwritten.begin();
+        unwritten.erase(unwritten.begin());
+        lock.unlock();
+        if (failing) failing->instance = options.instance;
+        try {
+            book->note_failing(id, std::move(failing));
+        } catch (const std::exception& error) {
+            return tell_unwritten(id, error);
+        }
     }
 }
 
@@ -261,6 +275,7 @@ Deliverer::Deliverer(StoreHandle store, std::vector<std::shared_ptr<Subscription
     const std::lock_guard lock{parts_->mutex};
     parts_->worker = std::make_unique<deliver::Worker>(
         [parts = parts_.get()] {
+            parts->write_down(kWrittenAtOnce);
             if (parts->lookout.look_again()) parts->wake();
         },
         parts_->options.refresh);
@@ -276,6 +291,7 @@ Deliverer::~Deliverer() {
     }
     worker.reset();
     parts_->out.reset();
+    parts_->write_down(kWrittenAtLast);
 }
 
 void Deliverer::start(std::vector<Job> jobs) {
