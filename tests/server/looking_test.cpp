@@ -261,6 +261,19 @@ TEST_F(Looking, SubscriptionsWhoseSecretsCannotBeOpenedAreNamedByReadyzCheckAndD
     EXPECT_EQ(server.end(SIGTERM), 0);
 }
 
+TEST_F(Looking, AnEndpointThatFailedInARunFromCronIsSeenAfterwards) {
+    write("waybill.toml",
+          "[egress]\nallow = ['127.0.0.1/32']\n[[subscriptions]]\n"
+          "url = 'http://127.0.0.1:9/nobody'\nretry = { max_attempts = 9, base = '1h', cap = '1h' "
+          "}\n");
+    for (int i = 0; i < 5; ++i) ASSERT_EQ(run_here({"publish", "--type", "a.b"}).code, 0);
+
+    ASSERT_EQ(run_here({"run-once"}).code, 0);
+
+    EXPECT_THAT(run_here({"subscriptions", "list"}).output,
+                HasSubstr("it failed 5 times in a row since 20"));
+}
+
 TEST_F(Looking, ARenamedTargetIsNamedWithWhatWaitsForItAndTheRemedy) {
     const auto target = [](const std::string& more) {
         return "[[targets]]\nbox = 'outbox'\ncommand = ['/bin/false']\n"
