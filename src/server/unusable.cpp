@@ -35,6 +35,19 @@ std::string text_of(const Subscription& one) {
            " cannot be used, and its messages wait: " + one.problem;
 }
 
+/// Each thing that is sealed has a command of its own, which the problem names.
+std::string fix_of(const Subscription& one) {
+    std::string fix = "# set secrets.key to the key they were sealed with; if it is lost:";
+    const std::string& text = one.problem;
+    for (std::size_t at = text.find('`'); at != std::string::npos; at = text.find('`', at)) {
+        const std::size_t end = text.find('`', at + 1);
+        if (end == std::string::npos) break;
+        fix += "\n" + text.substr(at + 1, end - at - 1);
+        at = end + 1;
+    }
+    return fix;
+}
+
 std::string text_of_more(std::size_t count) {
     return std::to_string(count) +
            (count == 1 ? " more subscription cannot" : " more subscriptions cannot") +
@@ -79,8 +92,7 @@ Findings findings_of(std::span<const Subscription> unusable) {
                             .fix = std::move(fix)});
     };
     for (const Subscription& one : unusable.first(std::min(kNamedMost, unusable.size()))) {
-        add(text_of(one), "waybill subscriptions rotate-secret " + to_string(one.id) +
-                              "   # if the key is lost; tell the new secret to who receives");
+        add(text_of(one), fix_of(one));
     }
     if (unusable.size() > kNamedMost) {
         add(text_of_more(unusable.size() - kNamedMost), "waybill subscriptions list");
