@@ -86,45 +86,41 @@ Object body_of(const Arguments& arguments) {
     return body;
 }
 
-void print_secret(const Value& answer) {
+void print_secret(const Arguments& arguments, const Value& answer) {
     if (const std::string key = text_of(answer, "public_key"); !key.empty()) {
         std::cout << "public key: " << key << "\n"
                   << "Give it to whoever receives, who verifies with it.\n";
     }
     const std::string secret = text_of(answer, "secret");
-    if (secret.empty()) return;
+    if (secret.empty()) {
+        if (arguments.has("operation") && !arguments.has("secret") && !arguments.has("ed25519")) {
+            std::cout << "It was carried out before, and its secret was shown then.\n";
+        }
+        return;
+    }
     std::cout << "secret: " << secret << "\n"
               << "It is shown this once: give it to whoever receives, who verifies with it.\n";
 }
 
-/// Its answer has a secret in it, which no record may keep.
-void must_have_no_operation(const Arguments& arguments) {
-    if (arguments.has("operation")) {
-        throw UsageError{
-            "an order that makes a secret is kept in no record; add has --id for that"};
-    }
-}
-
 int add(const Arguments& arguments, const Globals& globals) {
-    must_have_no_operation(arguments);
     Object body = body_of(arguments);
     if (!arguments.has("url")) {
         body.emplace_back("url", arguments.word(1, "the URL to send to"));
     }
     OperatorDesk desk{globals, true};
-    const Value answer = desk.post(kFolder, body);
+    const Value answer = desk.post(kFolder, body, arguments.value("operation"));
     print_result(arguments, answer, "added " + text_of(answer, "id"));
-    if (!arguments.has("json")) print_secret(answer);
+    if (!arguments.has("json")) print_secret(arguments, answer);
     return 0;
 }
 
 int rotate(const Arguments& arguments, const Globals& globals) {
-    must_have_no_operation(arguments);
     OperatorDesk desk{globals};
-    const Value answer = desk.post(path_of(arguments, "rotate-secret"), body_of(arguments));
+    const Value answer = desk.post(path_of(arguments, "rotate-secret"), body_of(arguments),
+                                   arguments.value("operation"));
     print_result(arguments, answer,
                  "rotated; the secrets before it sign too, until their grace is over");
-    if (!arguments.has("json")) print_secret(answer);
+    if (!arguments.has("json")) print_secret(arguments, answer);
     return 0;
 }
 

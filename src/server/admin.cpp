@@ -29,15 +29,6 @@ HttpResponse page_response(const Page<Item>& page) {
     return json_response(200, object);
 }
 
-/// What is ordered; how much of it at once does not count.
-std::string fingerprint_of(const HttpRequest& request) {
-    std::string text = request.method + "\n" + std::string{request.path()} + "\n";
-    for (const auto& [name, value] : form_fields(request.query()).value_or(FormFields{})) {
-        if (name != "limit" && name != "rate") text += name + "=" + value + "\n";
-    }
-    return signing::to_hex(sha256_bytes(text + "\n" + request.body));
-}
-
 /// "" and "/…" of /v1/subscriptions. Nothing: it is another path.
 std::optional<std::string> below_subscriptions(const std::string& path) {
     constexpr std::string_view kFolder = "/v1/subscriptions";
@@ -45,6 +36,37 @@ std::optional<std::string> below_subscriptions(const std::string& path) {
     std::string below = path.substr(kFolder.size());
     if (!below.empty() && below.front() != '/') return std::nullopt;
     return below;
+}
+
+/// Of a secret not even a hash is kept: a short one could be guessed from it.
+std::string body_without_secrets(const HttpRequest& request) {
+    if (request.body.empty() || !below_subscriptions(std::string{request.path()})) {
+        return request.body;
+    }
+    try {
+        Object kept;
+        const json::Value body = json::parse(request.body);
+        for (const auto& [name, value] : body.as_object()) {
+            if (name == "secret") continue;
+            if (name != "headers") {
+                kept.emplace_back(name, value);
+                continue;
+            }
+            for (const auto& [header, text] : value.as_object()) kept.emplace_back(header, "…");
+        }
+        return json::to_text(kept);
+    } catch (const json::ReadError&) {
+        return {};  // and it is refused
+    }
+}
+
+/// What is ordered; how much of it at once does not count.
+std::string fingerprint_of(const HttpRequest& request) {
+    std::string text = request.method + "\n" + std::string{request.path()} + "\n";
+    for (const auto& [name, value] : form_fields(request.query()).value_or(FormFields{})) {
+        if (name != "limit" && name != "rate") text += name + "=" + value + "\n";
+    }
+    return signing::to_hex(sha256_bytes(text + "\n" + body_without_secrets(request)));
 }
 
 constexpr std::string_view kOperations = "/v1/operations/";
@@ -108,11 +130,12 @@ HttpResponse Admin::route(const HttpRequest& request, const std::string& actor) 
     if (request.method == "POST" && path == "/v1/messages") {
         return with_problems_named([&] { return publish(request, append_); });
     }
-    // No operation id: an answer with a secret is in no record, and a test is sent whenever it is asked for.
+    // A test has no operation id: it is sent whenever it is asked for.
     if (const auto below = below_subscriptions(path);
-        request.method == "POST" && below &&
-        (SubscriptionDesk::tells_a_secret(*below) || SubscriptionDesk::asks_an_endpoint(*below))) {
-        return with_problems_named([&] { return subscriptions_.order(request, *below).value(); });
+        request.method == "POST" && below && SubscriptionDesk::asks_an_endpoint(*below)) {
+        Operation once;
+        return with_problems_named(
+            [&] { return subscriptions_.order(request, *below, once).value(); });
     }
     if (request.method == "POST" && path.starts_with(kOperations) && path.ends_with(kCancel)) {
         const std::string id =
@@ -167,7 +190,9 @@ std::optional<HttpResponse> Admin::order(const HttpRequest& request, const std::
     if (path == "/v1/boxes/pause") return pause(request, true);
     if (path == "/v1/boxes/resume") return pause(request, false);
     if (path == "/v1/backup") return backup(request, operation);
-    if (const auto below = below_subscriptions(path)) return subscriptions_.order(request, *below);
+    if (const auto below = below_subscriptions(path)) {
+        return subscriptions_.order(request, *below, operation);
+    }
     if (path == "/v1/replay") return replay(request, operation);
     const auto message = [&](std::string_view verb) -> std::optional<std::string> {
         constexpr std::string_view kMessages = "/v1/messages/";

@@ -94,7 +94,7 @@ HttpResponse Operations::carry_out(const OperationName& name, const Order& order
     } else if (response.status < 500) {
         if (!operation.unfinished) {
             record.status = response.status;
-            record.answer = response.body;
+            record.answer = operation.kept_answer.empty() ? response.body : operation.kept_answer;
         }
         operation.save();
         if (operation.cancelled) notebook_.drop_note(cancel_name(name.id));

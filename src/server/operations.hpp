@@ -58,6 +58,8 @@ public:
     bool unfinished = false;
     /// It ended before its time, because somebody ordered that.
     bool cancelled = false;
+    /// For the record, where the answer itself has a secret in it.
+    std::string kept_answer{};
 
     /// Writes `bulk` down; nothing when the order has no id.
     void save() const {

@@ -53,9 +53,18 @@ HttpResponse not_there(const std::string& id) {
     return error_response(404, "not-found", "there is no subscription " + id);
 }
 
-/// A secret is in an answer only where it was made, and only once.
-HttpResponse with_secret(unsigned status, const Subscription& subscription, const Value& body) {
+/// Whether it was carried out before a crash; twice it must not be.
+HttpResponse nobody_knows() {
+    return error_response(409, "outcome-unknown",
+                          "this order was begun and did not end; see what there is, and order it "
+                          "under a new id");
+}
+
+/// A secret is in an answer only where it was made, and only once: the record of the order has none.
+HttpResponse with_secret(unsigned status, const Subscription& subscription, const Value& body,
+                         Operation& operation) {
     Object object = to_json(subscription);
+    operation.kept_answer = json::to_text(object);
     const std::string& secret = subscription.secrets.front().value;
     // Of a key pair nobody but us needs the other half.
     if (const auto public_key = webhook::public_key_of(secret)) {
@@ -184,14 +193,11 @@ HttpResponse SubscriptionDesk::shown(const Subscription& subscription) const {
         200, to_json(subscription, failing ? &*failing : nullptr, system_clock().wall()));
 }
 
-bool SubscriptionDesk::tells_a_secret(const std::string& below) {
-    return below.empty() || below.ends_with("/rotate-secret");
-}
-
 std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
-                                                    const std::string& below) {
+                                                    const std::string& below,
+                                                    Operation& operation) {
     const Value body = parsed(request);
-    if (below.empty()) return add(body);
+    if (below.empty()) return add(body, operation);
     const std::size_t slash = below.find('/', 1);
     const std::string name = below.substr(1, slash == std::string::npos ? slash : slash - 1);
     const std::string verb = slash == std::string::npos ? "" : below.substr(slash + 1);
@@ -226,18 +232,24 @@ std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
     if (verb == "disable") return into(State::disabled);
     if (verb == "resume" || verb == "enable") return into(State::active);
     if (verb == "skip") return skip(*id);
-    if (verb == "rotate-secret") return rotate(*id, body);
+    if (verb == "rotate-secret") return rotate(*id, body, operation);
     if (verb == "remove") return remove(*id);
     return std::nullopt;
 }
 
-HttpResponse SubscriptionDesk::add(const Value& body) {
+HttpResponse SubscriptionDesk::add(const Value& body, Operation& operation) {
     Subscription subscription;
     read_into(subscription, body, {"id", "secret", "ed25519", "paused"});
     if (const std::string text = text_or(body, "id", ""); !text.empty()) {
         const auto id = parse_uuid(text);
         if (!id) throw json::ReadError{"is not a UUID", "id"};
         subscription.id = *id;
+    }
+    if (operation.begun_before) {
+        if (subscription.id.is_nil()) return nobody_knows();
+        if (const auto there = book().find(subscription.id)) {
+            return json_response(201, to_json(*there));
+        }
     }
     subscription.secrets = {{.value = secret_for(body)}};
     if (flag(body, "paused")) {
@@ -257,7 +269,7 @@ HttpResponse SubscriptionDesk::add(const Value& body) {
     }
     subscription = book().add(std::move(subscription));
     tell_change();
-    return with_secret(201, subscription, body);
+    return with_secret(201, subscription, body, operation);
 }
 
 HttpResponse SubscriptionDesk::change(const Uuid& id, const Change& change) {
@@ -278,7 +290,8 @@ HttpResponse SubscriptionDesk::skip(const Uuid& id) {
 }
 
 /// The new one signs from now on; those before it sign too, until their grace is over.
-HttpResponse SubscriptionDesk::rotate(const Uuid& id, const Value& body) {
+HttpResponse SubscriptionDesk::rotate(const Uuid& id, const Value& body, Operation& operation) {
+    if (operation.begun_before) return nobody_knows();
     const auto grace = parse_duration(text_or(body, "grace", duration_text(kGrace)));
     if (!grace || *grace > kGraceMost) {
         throw json::ReadError{"must be a duration of at most 30 days, \"24h\"", "grace"};
@@ -297,7 +310,7 @@ HttpResponse SubscriptionDesk::rotate(const Uuid& id, const Value& body) {
         subscription.problem.clear();
     });
     tell_change();
-    return changed ? with_secret(200, *changed, body) : not_there(to_string(id));
+    return changed ? with_secret(200, *changed, body, operation) : not_there(to_string(id));
 }
 
 HttpResponse SubscriptionDesk::remove(const Uuid& id) {

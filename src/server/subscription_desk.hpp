@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/config/config.hpp"
+#include "server/operations.hpp"
 #include "waybill/deliver.hpp"
 #include "waybill/http.hpp"
 #include "waybill/json/value.hpp"
@@ -39,11 +40,10 @@ public:
     /// `below`: the path behind /v1/subscriptions, empty or with its slash.
     HttpResponse question(const std::string& below);
     /// Nothing: there is no such order.
-    std::optional<HttpResponse> order(const HttpRequest& request, const std::string& below);
+    std::optional<HttpResponse> order(const HttpRequest& request, const std::string& below,
+                                      Operation& operation);
     /// Why its messages wait, and what to do; empty: they do not. Nothing: there is no such subscription.
     std::optional<std::string> why_it_waits(const Uuid& id) const;
-    /// Its answer has a secret in it, which is shown once and kept in no record.
-    static bool tells_a_secret(const std::string& below);
     /// It waits for an answer of somebody else, seconds perhaps.
     static bool asks_an_endpoint(std::string_view below) { return below.ends_with("/test"); }
 
@@ -58,10 +58,10 @@ private:
     std::optional<Subscription> find(const Uuid& id) const;
     /// With how it fails, if it does.
     HttpResponse shown(const Subscription& subscription) const;
-    HttpResponse add(const json::Value& body);
+    HttpResponse add(const json::Value& body, Operation& operation);
     HttpResponse change(const Uuid& id, const Change& change);
     HttpResponse skip(const Uuid& id);
-    HttpResponse rotate(const Uuid& id, const json::Value& body);
+    HttpResponse rotate(const Uuid& id, const json::Value& body, Operation& operation);
     HttpResponse remove(const Uuid& id);
     HttpResponse test(const Uuid& id, const json::Value& body);
 

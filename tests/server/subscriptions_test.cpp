@@ -276,6 +276,43 @@ TEST(Subscriptions, OneThatIsAddedGetsTheNextMessageAndOneThatIsRemovedNone) {
     EXPECT_EQ(server.operate("GET", "/v1/subscriptions/" + id)->status, 404);
 }
 
+TEST(Subscriptions, AnAdditionOrARotationUnderOneIdIsCarriedOutOnceAndItsSecretToldOnce) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string add = R"({"url":")" + endpoint.url() + "\"}";
+    const auto order = [&](const std::string& target, const std::string& id,
+                           const std::string& body) {
+        return server.operate("POST", target, body, "Idempotency-Key: " + id + "\r\n");
+    };
+
+    const auto first = order("/v1/subscriptions", "add-1", add);
+    const auto again = order("/v1/subscriptions", "add-1", add);
+    ASSERT_EQ(first->status, 201) << first->body;
+    ASSERT_EQ(again->status, 201) << again->body;
+    const std::string id = parsed(first).find("id")->as_string();
+    EXPECT_EQ(parsed(again).find("id")->as_string(), id);
+    EXPECT_EQ(parsed(again).find("secret"), nullptr);
+    EXPECT_EQ(parsed(server.operate("GET", "/v1/subscriptions")).find("items")->as_array().size(),
+              1U);
+    EXPECT_EQ(order("/v1/subscriptions", "add-1", R"({"url":"https://example.com/"})")->status,
+              409);
+
+    const std::string rotate = "/v1/subscriptions/" + id + "/rotate-secret";
+    const auto rotated = order(rotate, "rotate-1", "");
+    const auto repeated = order(rotate, "rotate-1", "");
+    ASSERT_NE(parsed(rotated).find("secret"), nullptr);
+    EXPECT_EQ(repeated->status, 200);
+    EXPECT_EQ(parsed(repeated).find("secret"), nullptr);
+    EXPECT_EQ(
+        parsed(server.operate("GET", "/v1/subscriptions/" + id)).find("secrets")->as_array().size(),
+        2U)
+        << "rotated twice";
+    for (const char* operation : {"add-1", "rotate-1"}) {
+        EXPECT_THAT(server.operate("GET", std::string{"/v1/operations/"} + operation)->body,
+                    Not(HasSubstr("whsec_")));
+    }
+}
+
 TEST(Subscriptions, WhileASecretRotatesBothSign) {
     Endpoint endpoint;
     ServerUnderTest server{with({})};
