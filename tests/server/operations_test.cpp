@@ -65,6 +65,20 @@ protected:
     server::BulkProgress written{};
 };
 
+TEST_F(InterruptedOrders, ThatSomebodyCancelsEndWithTheBatchTheyAreAt) {
+    let_die(250);
+    Operation operation;
+    operation.is_cancelled = [looks = 0]() mutable { return ++looks > 1; };
+
+    server::carry_out_matching(kit.app.catalogue(), BulkOrder::discard, {.target = "bill"}, 10'000,
+                               operation);
+
+    EXPECT_TRUE(operation.cancelled);
+    EXPECT_FALSE(operation.unfinished);
+    EXPECT_EQ(operation.bulk.carried_out, 100U);
+    EXPECT_EQ(kit.app.catalogue().count({.state = Filter::State::dead}), 150U);
+}
+
 TEST_F(InterruptedOrders, CountEachLetterOnceWhereverTheyWereInterrupted) {
     for (const BulkOrder order : {BulkOrder::requeue, BulkOrder::discard}) {
         for (int crash_at = 1; crash_at <= 3; ++crash_at) {
