@@ -104,8 +104,9 @@ void HttpOut::Parts::take_orders() {
 void HttpOut::Parts::begin(Order order) {
     const Number number = order.number;
     const LocalTime now = system_clock().now();
-    auto transfer = std::make_unique<Transfer>(spare_handle(), std::move(order.request),
-                                               std::move(order.on_result), number, options, now);
+    auto transfer =
+        std::make_unique<Transfer>(spare_handle(), std::move(order.request),
+                                   std::move(order.on_result), number, options, multi, now);
     if (std::optional<Result> refused = transfer->refusal()) {
         transfer->answer(std::move(*refused));
         return keep_handle(*transfer);

@@ -90,6 +90,10 @@ bool Multi::turn(LocalTime until) {
             is_readable = true;
             continue;
         }
+        if (sockets_[static_cast<std::size_t>(event.data.fd)].wanted == 0) {
+            listen_to(event.data.fd, 0);
+            continue;
+        }
         act(event.data.fd,
             ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                 ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
@@ -119,21 +123,33 @@ std::optional<Multi::Ended> Multi::ended() {
     return std::nullopt;
 }
 
-int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* self, void* is_known) {
+int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
     auto& multi = *static_cast<Multi*>(self);
-    if (what == CURL_POLL_REMOVE) {
-        ::epoll_ctl(multi.epoll_, EPOLL_CTL_DEL, socket, nullptr);
-        return 0;
-    }
-    epoll_event event{.events = 0, .data = {.fd = socket}};
-    if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
-    if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
-    // Whether it is known here, epoll knows best; libcurl's opinion saves asking twice.
-    const int likely = is_known != nullptr ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    const int other = is_known != nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    ::curl_multi_assign(multi.multi_.get(), socket, self);
-    if (::epoll_ctl(multi.epoll_, likely, socket, &event) == 0) return 0;
-    return ::epoll_ctl(multi.epoll_, other, socket, &event);
+    std::uint32_t events = 0;
+    if (what != CURL_POLL_REMOVE && (what & CURL_POLL_IN) != 0) events |= EPOLLIN;
+    if (what != CURL_POLL_REMOVE && (what & CURL_POLL_OUT) != 0) events |= EPOLLOUT;
+    const auto place = static_cast<std::size_t>(socket);
+    if (place >= multi.sockets_.size()) multi.sockets_.resize(place + 1);
+    Watched& watched = multi.sockets_[place];
+    watched.wanted = events;
+    const bool is_idle = events == 0 && watched.at_epoll == EPOLLIN;
+    return is_idle || events == watched.at_epoll ? 0 : multi.listen_to(socket, events);
+}
+
+int Multi::listen_to(int socket, std::uint32_t events) {
+    Watched& watched = sockets_[static_cast<std::size_t>(socket)];
+    const int what = events == 0             ? EPOLL_CTL_DEL
+                     : watched.at_epoll != 0 ? EPOLL_CTL_MOD
+                                             : EPOLL_CTL_ADD;
+    watched.at_epoll = events;
+    epoll_event event{.events = events, .data = {.fd = socket}};
+    return ::epoll_ctl(epoll_, what, socket, &event);
+}
+
+/// Whatever had this number is closed, and the kernel no longer watches it.
+void Multi::is_new(int socket) {
+    const auto place = static_cast<std::size_t>(socket);
+    if (place < sockets_.size()) sockets_[place] = {};
 }
 
 int Multi::on_timer(CURLM*, long milliseconds, void* self) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <curl/curl.h>
 
@@ -29,6 +31,8 @@ public:
     /// Waits until something happens, somebody calls wake(), or it is `until`; then does what can be done.
     /// True: what is watched is readable.
     bool turn(LocalTime until);
+    /// A socket was made for libcurl, maybe with the number of one that was closed.
+    void is_new(int socket);
     void wake();
     /// A descriptor of the caller: a turn also ends when it is readable.
     void watch(int descriptor);
@@ -45,10 +49,18 @@ private:
     static int on_timer(CURLM* multi, long milliseconds, void* self);
 
     void act(int socket, int events);
+    int listen_to(int socket, std::uint32_t events);
 
     int epoll_ = -1;
     int wake_ = -1;
     int watched_ = -1;
+    /// By socket. Most connections are used again at once, for the same: one that is idle stays where it is, until
+    /// something comes that nobody asked for.
+    struct Watched {
+        std::uint32_t at_epoll = 0;
+        std::uint32_t wanted = 0;
+    };
+    std::vector<Watched> sockets_{};
     LocalTime due_ = local_never;
     std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
 };

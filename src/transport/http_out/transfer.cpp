@@ -123,7 +123,11 @@ curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* addre
     const Peer peer = peer_of(address->addr);
     if (!transfer.may_go_to(peer.address, peer.port)) return CURL_SOCKET_BAD;
     const int made = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    if (made < 0) transfer.stopped_ = std::string{"no socket: "} + std::strerror(errno);
+    if (made < 0) {
+        transfer.stopped_ = std::string{"no socket: "} + std::strerror(errno);
+    } else {
+        transfer.multi_.is_new(made);
+    }
     return made;
 }
 
@@ -189,7 +193,7 @@ bool Transfer::take_header(std::string_view line) {
 
 void Transfer::end_headers() {
     long status = 0;
-    ::curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+    ::curl_easy_getinfo(easy_.handle.get(), CURLINFO_RESPONSE_CODE, &status);
     constexpr long kSwitching = 101;  // which nobody asked for: it is the last we hear
     if (status >= 200 || status == kSwitching) {
         result_.status = static_cast<unsigned>(status);
@@ -204,7 +208,7 @@ void Transfer::end_headers() {
 /// the first byte of its answer.
 Progress Transfer::progress() const {
     curl_off_t microseconds = 0;
-    ::curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &microseconds);
+    ::curl_easy_getinfo(easy_.handle.get(), CURLINFO_PRETRANSFER_TIME_T, &microseconds);
     const Duration ready = microseconds > 0 ? went_ + Duration{microseconds} : Duration{};
     return {.name = named_,
             .connected = connected_ > Duration{} ? connected_ : ready,
@@ -221,14 +225,14 @@ Result Transfer::end(Failure failure, std::string error, LocalTime now) {
     result_.timings = timings_of(way, now - begun_);
     result_.phase = phase_of(way);
     long connections = 0;
-    ::curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &connections);
+    ::curl_easy_getinfo(easy_.handle.get(), CURLINFO_NUM_CONNECTS, &connections);
     if (connections == 0) result_.timings.connect = {};
     if (answered_) {
         // What it said stands: asking again because its body was slow would deliver twice.
         result_.cut = failure != Failure::none;
         if (!result_.cut) result_.phase = Phase::done;
         long version = 0;
-        ::curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_VERSION, &version);
+        ::curl_easy_getinfo(easy_.handle.get(), CURLINFO_HTTP_VERSION, &version);
         result_.http_version = version_text(version);
     } else {
         result_.failure = failure;
@@ -246,7 +250,7 @@ Result Transfer::finish(CURLcode code, LocalTime now) {
     if (result_.verdict != Verdict::allowed) return end(Failure::blocked, {}, now);
     if (code == CURLE_OPERATION_TIMEDOUT) return give_up(request_.deadlines.connect, now);
     long tunnel = 0;
-    ::curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_CONNECTCODE, &tunnel);
+    ::curl_easy_getinfo(easy_.handle.get(), CURLINFO_HTTP_CONNECTCODE, &tunnel);
     if (tunnel >= 300 && !answered_) {
         return end(Failure::connect, "the proxy answered " + std::to_string(tunnel), now);
     }
@@ -267,12 +271,7 @@ Result Transfer::cancel(LocalTime now) {
 
 /// Also in HTTP/2, where an unfinished answer alone would not end it: it may hang for the next one, too.
 void Transfer::leave_connection() {
-    ::curl_easy_setopt(easy_.get(), CURLOPT_FORBID_REUSE, 1L);
-}
-
-Easy Transfer::take_handle() {
-    ::curl_easy_reset(easy_.get());
-    return std::move(easy_);
+    ::curl_easy_setopt(easy_.handle.get(), CURLOPT_FORBID_REUSE, 1L);
 }
 
 }  // namespace waybill::http_out

@@ -10,12 +10,27 @@
 
 #include "transport/http_out/deadlines.hpp"
 #include "transport/http_out/http_out.hpp"
+#include "transport/http_out/multi.hpp"
 #include "transport/http_out/resolver.hpp"
 
 namespace waybill::http_out {
 
-/// A handle of libcurl. Making one costs more than using one again.
-using Easy = std::unique_ptr<CURL, void (*)(CURL*)>;
+/// A handle of libcurl. Making one costs more than using one again, and telling it what it knows costs, too.
+struct Easy {
+    /// What it was told that also holds for other requests.
+    struct Told {
+        std::string method{};
+        Tls tls{};
+        std::string proxy{};
+        bool http2 = false;
+        bool has_name = false;
+
+        bool operator==(const Told&) const = default;
+    };
+
+    std::unique_ptr<CURL, void (*)(CURL*)> handle;
+    std::optional<Told> told{};
+};
 Easy make_easy();
 
 /// One request on its way through libcurl.
@@ -25,11 +40,11 @@ Easy make_easy();
 class Transfer {
 public:
     Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t number,
-             const HttpOutOptions& options, LocalTime begun);
+             const HttpOutOptions& options, Multi& multi, LocalTime begun);
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
 
-    CURL* handle() { return easy_.get(); }
+    CURL* handle() { return easy_.handle.get(); }
     std::uint64_t number() const { return number_; }
     LocalTime begun() const { return begun_; }
 
@@ -48,8 +63,8 @@ public:
     Result give_up(Duration limit, LocalTime now);
     Result cancel(LocalTime now);
     void answer(Result result) { on_result_(std::move(result)); }
-    /// As new, for the next one.
-    Easy take_handle();
+    /// For the next one.
+    Easy take_handle() { return std::move(easy_); }
 
 private:
     static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
@@ -59,9 +74,10 @@ private:
     static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
 
     void set_request();
+    void set_common(const HttpOutOptions& options);
     void set_tls();
     void set_way();
-    void set_answer();
+    void set_listener();
     void prepare(LocalTime now);
     long milliseconds_in_all() const;
     bool is_allowed(const std::optional<IpAddress>& address, std::uint16_t port);
@@ -76,6 +92,7 @@ private:
     OnResult on_result_;
     std::uint64_t number_;
     LocalTime begun_;
+    Multi& multi_;
     std::string name_{};
     std::uint16_t port_ = 0;
     /// How long its name took; 0: it is being looked up.

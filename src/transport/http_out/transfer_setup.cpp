@@ -44,15 +44,16 @@ std::string text_of(const IpAddress& address) {
 
 Easy make_easy() {
     init_once();
-    return {::curl_easy_init(), ::curl_easy_cleanup};
+    return {.handle = {::curl_easy_init(), ::curl_easy_cleanup}};
 }
 
 Transfer::Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t number,
-                   const HttpOutOptions& options, LocalTime begun)
+                   const HttpOutOptions& options, Multi& multi, LocalTime begun)
     : request_(std::move(request)),
       on_result_(std::move(on_result)),
       number_(number),
       begun_(begun),
+      multi_(multi),
       easy_(std::move(easy)),
       headers_(nullptr, ::curl_slist_free_all),
       pinned_(nullptr, ::curl_slist_free_all) {
@@ -62,27 +63,52 @@ Transfer::Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t
         const bool is_ours = request_.proxy.empty() || request_.egress;
         if (is_ours && !parse_ip(parts->host)) name_ = parts->host;
     }
+    Easy::Told wanted{.method = request_.method,
+                      .tls = request_.tls,
+                      .proxy = request_.proxy,
+                      .http2 = request_.http2,
+                      .has_name = !name_.empty()};
+    if (easy_.told != wanted) {
+        ::curl_easy_reset(handle());
+        set_common(options);
+        easy_.told = std::move(wanted);
+    }
     set_request();
-    set_tls();
-    set_way();
-    set_answer();
+    set_listener();
+}
+
+/// What the next request of its kind need not be told again.
+void Transfer::set_common(const HttpOutOptions& options) {
+    CURL* const easy = handle();
+    ::curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    ::curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    ::curl_easy_setopt(easy, CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
+    ::curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBufferBytes);
+    ::curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReadBufferBytes);
     ::curl_easy_setopt(
-        easy_.get(), CURLOPT_MAXAGE_CONN,
+        easy, CURLOPT_MAXAGE_CONN,
         static_cast<long>(
             std::chrono::ceil<std::chrono::seconds>(options.connection_idle).count()));
+    set_tls();
+    set_way();
 }
 
 void Transfer::set_request() {
-    CURL* const easy = easy_.get();
+    CURL* const easy = handle();
     // Without "100-continue" a body is sent at once.
     append(headers_, "Expect:");
     if (request_.headers.find("Content-Type") == nullptr) append(headers_, "Content-Type:");
+    std::string line;
     for (const auto& [name, value] : request_.headers) {
-        append(headers_, value.empty() ? name + ";" : name + ": " + value);
+        line.assign(name);
+        if (value.empty()) {
+            line += ';';
+        } else {
+            line.append(": ").append(value);
+        }
+        append(headers_, line);
     }
     ::curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
-    ::curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    ::curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
     if (request_.method != "GET") {
         ::curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                            static_cast<curl_off_t>(request_.body.size()));
@@ -91,13 +117,12 @@ void Transfer::set_request() {
                            request_.body.empty() ? "" : request_.body.data());
     }
     ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
-    ::curl_easy_setopt(easy, CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
-    ::curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBufferBytes);
-    ::curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
+    // Of a request that was given up before.
+    ::curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 0L);
 }
 
 void Transfer::set_tls() {
-    CURL* const easy = easy_.get();
+    CURL* const easy = handle();
     const Tls& tls = request_.tls;
     const auto set = [&](CURLoption option, const std::string& text) {
         if (!text.empty()) ::curl_easy_setopt(easy, option, text.c_str());
@@ -121,9 +146,8 @@ void Transfer::set_tls() {
 
 /// How it gets there. All deadlines are ours: libcurl has none for each part.
 void Transfer::set_way() {
-    CURL* const easy = easy_.get();
+    CURL* const easy = handle();
     ::curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Transfer::on_handshake);
-    ::curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, this);
     ::curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     // A name that is being looked up does not hold up whoever gives it up.
     ::curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
@@ -137,25 +161,25 @@ void Transfer::set_way() {
         ::curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     }
     ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
-    ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
     ::curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_connection);
-    ::curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
+    ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+    ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
 }
 
-void Transfer::set_answer() {
-    CURL* const easy = easy_.get();
-    ::curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReadBufferBytes);
-    ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-    ::curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
-    ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
-    ::curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
+/// Who hears of it.
+void Transfer::set_listener() {
+    CURL* const easy = handle();
+    for (const CURLoption whose : {CURLOPT_PRIVATE, CURLOPT_SSL_CTX_DATA, CURLOPT_OPENSOCKETDATA,
+                                   CURLOPT_PREREQDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA}) {
+        ::curl_easy_setopt(easy, whose, this);
+    }
     ::curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_.data());
 }
 
 /// What libcurl gets for its next try. No name is looked up again: it gets an address with it, or one of each
 /// family, which it lets race. (It can take a whole list, but 7.88 waits for a timer before it goes on to the next.)
 void Transfer::prepare(LocalTime now) {
-    CURL* const easy = easy_.get();
+    CURL* const easy = handle();
     went_ = now - begun_;
     pinned_.reset();
     if (!addresses_.empty() && !request_.proxy.empty()) {
