@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -34,13 +35,24 @@ class Finished final : public Observer {
 public:
     void on_event(const Event& event) noexcept override {
         if (event.kind != Event::Kind::finished) return;
-        ++count;
-        count.notify_all();
+        const std::lock_guard lock{mutex_};
+        if (++count_ == wanted_) all_.notify_all();
     }
-    void wait_for(std::uint64_t wanted) {
-        for (std::uint64_t seen = count; seen < wanted; seen = count) count.wait(seen);
+    /// So many more, to be said before they are published; then wait().
+    void expect(int more) {
+        const std::lock_guard lock{mutex_};
+        wanted_ = count_ + more;
     }
-    std::atomic<std::uint64_t> count{0};
+    void wait() {
+        std::unique_lock lock{mutex_};
+        all_.wait(lock, [this] { return count_ >= wanted_; });
+    }
+
+private:
+    std::mutex mutex_{};  ///< guards the two below
+    std::int64_t count_ = 0;
+    std::int64_t wanted_ = 0;
+    std::condition_variable all_{};
 };
 
 Subscription to(const std::string& url, const std::string& type, std::uint32_t in_flight) {
@@ -94,9 +106,9 @@ public:
         if (!batch.empty()) app_.append(std::move(batch));
     }
     void publish_and_wait(int count) {
-        const std::uint64_t before = finished_.count;
+        finished_.expect(count);
         publish(count, "t");
-        finished_.wait_for(before + static_cast<std::uint64_t>(count));
+        finished_.wait();
     }
 
     std::uint64_t answered_by(const Uuid& subscription) {
@@ -143,7 +155,8 @@ void deliver_postgres(benchmark::State& state) {
     if (conninfo == nullptr) return state.SkipWithError("script/bench starts its PostgreSQL");
     const HttpSink sink;
     // A store of its own: a subscription that is gone stays registered, and its messages would wait.
-    const postgres::Options own{.schema = "deliver_" + std::to_string(state.range(0))};
+    static int stores = 0;
+    const postgres::Options own{.schema = "deliver_" + std::to_string(++stores)};
     Sender sender{postgres::open(conninfo, own),
                   postgres::open(conninfo, own),
                   {to(sink.url(), "*", static_cast<std::uint32_t>(state.range(0)))}};

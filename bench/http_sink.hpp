@@ -84,8 +84,7 @@ private:
         }
     }
     void serve(int socket) {
-        std::array<char, 65'536> buffer{};
-        const ssize_t count = ::recv(socket, buffer.data(), buffer.size(), 0);
+        const ssize_t count = ::recv(socket, buffer_.data(), buffer_.size(), 0);
         if (count < 0 && errno == EAGAIN) return;
         if (count <= 0) {
             received_.erase(socket);
@@ -94,7 +93,7 @@ private:
         }
         if (!answers_) return;
         std::string& received = received_[socket];
-        received.append(buffer.data(), static_cast<std::size_t>(count));
+        received.append(buffer_.data(), static_cast<std::size_t>(count));
         for (;;) {
             const std::size_t head = received.find("\r\n\r\n");
             if (head == std::string::npos) return;
@@ -115,6 +114,7 @@ private:
     }
 
     bool answers_;
+    std::array<char, 65'536> buffer_{};
     int epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
     int listening_ = -1;
     std::uint16_t port_ = 0;

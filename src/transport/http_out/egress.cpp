@@ -1,9 +1,6 @@
 #include "transport/http_out/egress.hpp"
 
 #include <algorithm>
-#include <optional>
-
-#include "transport/http_out/url.hpp"
 
 namespace waybill::http_out {
 namespace {
@@ -109,8 +106,12 @@ Verdict judge(const Egress& egress, const IpAddress& address, std::uint16_t port
 }
 
 Verdict judge_url(const Egress& egress, const std::string& url) {
+    return judge_url(egress, url, parts_of_url(url));
+}
+
+Verdict judge_url(const Egress& egress, const std::string& url,
+                  const std::optional<UrlParts>& parts) {
     if (!is_plain(url)) return Verdict::bad_url;
-    const std::optional<UrlParts> parts = parts_of_url(url);
     if (!parts || parts->has_more) return Verdict::bad_url;
     if (parts->scheme != "https" && parts->scheme != "http") return Verdict::bad_url;
     // "http:///host", "http://@host", "http://host#": empty parts, and two readings.

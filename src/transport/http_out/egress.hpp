@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/address.hpp"
+#include "transport/http_out/url.hpp"
 
 /// Where requests may go. A URL that somebody else names must not reach what only we can reach.
 namespace waybill::http_out {
@@ -57,5 +59,8 @@ Verdict judge(const Egress& egress, const IpAddress& address, std::uint16_t port
 /// Of a URL as it is written. A host that is a name is allowed here: its addresses are judged when a
 /// connection is made.
 Verdict judge_url(const Egress& egress, const std::string& url);
+/// The same, for who knows its parts.
+Verdict judge_url(const Egress& egress, const std::string& url,
+                  const std::optional<UrlParts>& parts);
 
 }  // namespace waybill::http_out

@@ -59,6 +59,7 @@ struct HttpOut::Parts {
     Multi multi{};
     /// The thread's own.
     std::vector<Easy> handles{};
+    Urls urls{};
     std::unordered_map<Number, UnderWay> under_way{};
     std::set<std::pair<LocalTime, Number>> looks{};
     Resolver resolver;
@@ -104,10 +105,11 @@ void HttpOut::Parts::take_orders() {
 void HttpOut::Parts::begin(Order order) {
     const Number number = order.number;
     const LocalTime now = system_clock().now();
+    const std::optional<UrlParts>& parts = urls.find(order.request.url);
     auto transfer =
         std::make_unique<Transfer>(spare_handle(), std::move(order.request),
-                                   std::move(order.on_result), number, options, multi, now);
-    if (std::optional<Result> refused = transfer->refusal()) {
+                                   std::move(order.on_result), number, options, parts, multi, now);
+    if (std::optional<Result> refused = transfer->refusal(parts)) {
         transfer->answer(std::move(*refused));
         return keep_handle(*transfer);
     }

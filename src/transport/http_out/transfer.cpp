@@ -60,7 +60,7 @@ std::string version_text(long version) {
 
 }  // namespace
 
-std::optional<Result> Transfer::refusal() {
+std::optional<Result> Transfer::refusal(const std::optional<UrlParts>& parts) {
     const auto refuse = [](Verdict verdict, std::string error) {
         return Result{.failure = Failure::blocked, .error = std::move(error), .verdict = verdict};
     };
@@ -74,7 +74,7 @@ std::optional<Result> Transfer::refusal() {
         if (problem.empty()) return std::nullopt;
         return refuse(Verdict::bad_url, "the URL" + problem);
     }
-    const Verdict verdict = judge_url(*request_.egress, request_.url);
+    const Verdict verdict = judge_url(*request_.egress, request_.url, parts);
     if (verdict == Verdict::allowed) return std::nullopt;
     return refuse(verdict, "the URL is " + std::string{name_of(verdict)});
 }

@@ -12,6 +12,8 @@
 #include "transport/http_out/http_out.hpp"
 #include "transport/http_out/multi.hpp"
 #include "transport/http_out/resolver.hpp"
+#include "transport/http_out/sent_headers.hpp"
+#include "transport/http_out/url.hpp"
 
 namespace waybill::http_out {
 
@@ -40,7 +42,8 @@ Easy make_easy();
 class Transfer {
 public:
     Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t number,
-             const HttpOutOptions& options, Multi& multi, LocalTime begun);
+             const HttpOutOptions& options, const std::optional<UrlParts>& parts, Multi& multi,
+             LocalTime begun);
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
 
@@ -49,7 +52,7 @@ public:
     LocalTime begun() const { return begun_; }
 
     /// Why it must not even begin; nothing when it may.
-    std::optional<Result> refusal();
+    std::optional<Result> refusal(const std::optional<UrlParts>& parts);
     /// What has to be looked up first. Empty: nothing.
     const std::string& name() const { return name_; }
     /// They are judged, and no others are connected to. A result: one of them is refused, or there are none.
@@ -103,9 +106,8 @@ private:
     Duration connected_{};
     Duration first_byte_{};
     Easy easy_;
-    using List = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
-    List headers_;
-    List pinned_;
+    SentHeaders headers_;
+    std::unique_ptr<curl_slist, void (*)(curl_slist*)> pinned_;
     std::vector<IpAddress> addresses_{};
     std::size_t tried_ = 0;
     Result result_{};

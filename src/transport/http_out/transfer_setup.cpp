@@ -48,16 +48,17 @@ Easy make_easy() {
 }
 
 Transfer::Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t number,
-                   const HttpOutOptions& options, Multi& multi, LocalTime begun)
+                   const HttpOutOptions& options, const std::optional<UrlParts>& parts,
+                   Multi& multi, LocalTime begun)
     : request_(std::move(request)),
       on_result_(std::move(on_result)),
       number_(number),
       begun_(begun),
       multi_(multi),
       easy_(std::move(easy)),
-      headers_(nullptr, ::curl_slist_free_all),
+      headers_(request_.headers),
       pinned_(nullptr, ::curl_slist_free_all) {
-    if (const std::optional<UrlParts> parts = parts_of_url(request_.url)) {
+    if (parts) {
         port_ = parts->port;
         // With a proxy and nothing to judge by, looking it up is the proxy's affair.
         const bool is_ours = request_.proxy.empty() || request_.egress;
@@ -95,19 +96,6 @@ void Transfer::set_common(const HttpOutOptions& options) {
 
 void Transfer::set_request() {
     CURL* const easy = handle();
-    // Without "100-continue" a body is sent at once.
-    append(headers_, "Expect:");
-    if (request_.headers.find("Content-Type") == nullptr) append(headers_, "Content-Type:");
-    std::string line;
-    for (const auto& [name, value] : request_.headers) {
-        line.assign(name);
-        if (value.empty()) {
-            line += ';';
-        } else {
-            line.append(": ").append(value);
-        }
-        append(headers_, line);
-    }
     ::curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
     if (request_.method != "GET") {
         ::curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -116,7 +104,7 @@ void Transfer::set_request() {
         ::curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
                            request_.body.empty() ? "" : request_.body.data());
     }
-    ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
+    ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.list());
     // Of a request that was given up before.
     ::curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 0L);
 }

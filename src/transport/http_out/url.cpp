@@ -10,6 +10,8 @@
 namespace waybill::http_out {
 namespace {
 
+constexpr std::size_t kUrlsKept = 4'096;
+
 using Url = std::unique_ptr<CURLU, void (*)(CURLU*)>;
 
 std::string part(const Url& url, CURLUPart which, unsigned flags = 0) {
@@ -34,6 +36,13 @@ std::optional<UrlParts> parts_of_url(const std::string& url) {
         if (!part(parsed, unwanted).empty()) parts.has_more = true;
     }
     return parts;
+}
+
+const std::optional<UrlParts>& Urls::find(const std::string& url) {
+    const auto known = known_.find(url);
+    if (known != known_.end()) return known->second;
+    if (known_.size() >= kUrlsKept) known_.clear();
+    return known_.emplace(url, parts_of_url(url)).first->second;
 }
 
 std::string problem_of_url(const std::string& url) {

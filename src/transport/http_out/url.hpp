@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 /// URLs as libcurl reads them, so that what is judged is what is called.
 namespace waybill::http_out {
@@ -19,5 +20,17 @@ struct UrlParts {
 };
 /// Nothing: it is not one.
 std::optional<UrlParts> parts_of_url(const std::string& url);
+
+/// Reads every URL once: most requests go where others went.
+///
+/// Thread safety: one thread.
+class Urls {
+public:
+    /// Until the next call.
+    const std::optional<UrlParts>& find(const std::string& url);
+
+private:
+    std::unordered_map<std::string, std::optional<UrlParts>> known_{};
+};
 
 }  // namespace waybill::http_out
