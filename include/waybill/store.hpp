@@ -82,6 +82,8 @@ struct Capabilities {
     bool survives_restart = true;
     bool user_transactions = false;
     std::uint32_t default_partitions = 1;
+    /// More than these wait for each other.
+    std::uint32_t appends_at_once = 1;
 };
 
 /// Every call is synchronous, does one batch, ends within the adapter's own deadline and throws

@@ -5,6 +5,7 @@
 #include <latch>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +27,11 @@ using Status = AppendResult::Status;
 class BatchStore final : public test::StoreDecorator {
 public:
     using StoreDecorator::StoreDecorator;
+    Capabilities capabilities() const override {
+        Capabilities all = StoreDecorator::capabilities();
+        all.appends_at_once = at_once;
+        return all;
+    }
     std::vector<AppendResult> append(std::span<const Append> batch) override {
         ++batches;
         if (gate) gate->pass();
@@ -34,6 +40,7 @@ public:
         }
         return StoreDecorator::append(batch);
     }
+    std::uint32_t at_once = 1;
     std::atomic<int> batches{0};
     std::shared_ptr<test::Gate> gate{};
     std::function<std::optional<Reaction>(std::span<const Append>)> fault{};
@@ -101,7 +108,44 @@ TEST_F(AppendQueueTest, CallersThatWaitWhileOneBatchIsStoredAreTheNextBatch) {
     EXPECT_EQ(memory->count({}), 64U);
 }
 
+TEST_F(AppendQueueTest, AStoreThatTakesTwoBatchesAtOnceGetsThem) {
+    store.at_once = 2;
+    AppendQueue queue{store, {}};
+    store.gate = std::make_shared<test::Gate>();
+
+    const test::Background first{[&](std::stop_token) { queue.append({item("1")}); }};
+    ASSERT_TRUE(store.gate->wait_for_arrivals(1));
+    const test::Background second{[&](std::stop_token) { queue.append({item("2")}); }};
+
+    EXPECT_TRUE(store.gate->wait_for_arrivals(2)) << "while the first is under way";
+    store.gate->open();
+}
+
+/// Who does not wait may have published the next one of a lane already.
+TEST_F(AppendQueueTest, NothingOvertakesThatOfACallerWhoDoesNotWait) {
+    store.at_once = 2;
+    AppendQueue queue{store, {}};
+    store.gate = std::make_shared<test::Gate>();
+    std::latch answers{3};
+    const auto answered = [&](const std::vector<AppendResult>&, const std::exception_ptr&) {
+        answers.count_down();
+    };
+
+    queue.append({item("1")}, answered);
+    ASSERT_TRUE(store.gate->wait_for_arrivals(1));
+    queue.append({item("2")}, answered);
+    queue.append({item("3")}, answered);
+    const test::Background waiting{[&](std::stop_token) { queue.append({item("4")}); }};
+    while (queue.waiting() < 3) std::this_thread::yield();
+
+    EXPECT_EQ(store.batches, 1);
+    store.gate->open();
+    answers.wait();
+    EXPECT_LE(store.batches, 3);
+}
+
 TEST_F(AppendQueueTest, EachCallerGetsItsOwnAnswers) {
+    store.at_once = 2;
     AppendQueue queue{store, {}};
 
     test::run_together(64, [&](int i) {

@@ -27,6 +27,14 @@ TEST(Company, ThoseWhoWereAnsweredTogetherAreWaitedForAsLongAsACommitTook) {
     EXPECT_EQ(company.until(), kNow + 700us);
 }
 
+TEST(Company, WhereTwoCommitsGoOnAtOnceEachWaitsForHalfOfThem) {
+    Company company{2};
+    company.note(64, kNow, 700us);
+
+    EXPECT_FALSE(company.is_complete(31));
+    EXPECT_TRUE(company.is_complete(32));
+}
+
 TEST(Company, ACommitThatCostsAlmostNothingIsNotWaitedFor) {
     Company company;
     company.note(64, kNow, 700us);

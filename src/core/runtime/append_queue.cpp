@@ -63,7 +63,7 @@ void AppendQueue::append(std::vector<Append> items, Appended answered) {
     admit(*ticket);
     static_cast<void>(ticket.release());  // whoever stores it answers and deletes it
     if (!thread_.joinable()) thread_ = std::thread{[this] { run_thread(); }};
-    if (!busy_) thread_wakes_.notify_one();
+    if (is_free()) thread_wakes_.notify_one();
 }
 
 void AppendQueue::append_here(std::vector<Append> items, const Appended& answered) {
@@ -103,7 +103,7 @@ void AppendQueue::run_thread() {
     name_this_thread("waybill append");
     std::unique_lock lock{mutex_};
     for (;;) {
-        thread_wakes_.wait(lock, [this] { return waiting_.empty() ? stopping_ : !busy_; });
+        thread_wakes_.wait(lock, [this] { return waiting_.empty() ? stopping_ : is_free(); });
         if (waiting_.empty()) return;
         lead(lock, nullptr);
         lock.lock();
@@ -115,15 +115,19 @@ void AppendQueue::hand_over_to(std::shared_ptr<Mailbox> mailbox) {
     mailbox_ = std::move(mailbox);
 }
 
+bool AppendQueue::is_free() const {
+    return under_way_ < company_.parts() && !is_ordered_;
+}
+
 bool AppendQueue::may_lead(const Ticket& ticket) const {
-    if (busy_ || ticket.is_taken) return false;
+    if (!is_free() || ticket.is_taken) return false;
     return ticket.is_impatient || company_.is_complete(waiting_.size());
 }
 
 /// While nobody leads, the first in the queue looks at the clock for all of them: either the one who makes
-/// them complete leads, or it does.
+/// them complete leads, or it does. While somebody does, it hears of the end.
 bool AppendQueue::wait(std::unique_lock<std::mutex>& lock, Ticket& ticket) {
-    const bool has_clock = !busy_ && !ticket.is_taken && waiting_.front() == &ticket;
+    const bool has_clock = under_way_ == 0 && !ticket.is_taken && waiting_.front() == &ticket;
     const LocalTime until = company_.until();
     lock.unlock();
     if (has_clock && !ticket.nudge.wait_for(until - system_clock().now())) {
@@ -136,17 +140,23 @@ bool AppendQueue::wait(std::unique_lock<std::mutex>& lock, Ticket& ticket) {
 }
 
 bool AppendQueue::lead(std::unique_lock<std::mutex>& lock, const Ticket* mine) {
-    busy_ = true;
     company_.came(company_.is_complete(waiting_.size()));
     Round round = next_round();
+    const bool is_ordered =
+        std::ranges::any_of(round, [](const Ticket* ticket) { return bool{ticket->answered}; });
+    ++under_way_;
+    tickets_under_way_ += round.size();
+    is_ordered_ = is_ordered_ || is_ordered;
     const std::shared_ptr<Mailbox> mailbox = mailbox_;
     lock.unlock();
     const LocalTime start = system_clock().now();
     carry_out(round, mailbox);
     const LocalTime end = system_clock().now();
     lock.lock();
-    busy_ = false;
-    company_.note(round.size() + waiting_.size(), end, end - start);
+    --under_way_;
+    company_.note(tickets_under_way_ + waiting_.size(), end, end - start);
+    tickets_under_way_ -= round.size();
+    if (is_ordered) is_ordered_ = false;
     // First whoever goes on, then those who are done.
     pass_on(lock);
     for (Ticket* ticket : round) {

@@ -38,8 +38,9 @@ using Appended = std::function<void(std::vector<AppendResult>, std::exception_pt
 
 /// Group commit: callers that wait while one batch is being stored are the next batch, with those of the
 /// last one who come back at once. Whoever makes them complete carries it out on its own thread, so an
-/// idle queue adds neither a delay nor a thread hop.
-/// For those who do not wait a thread of the queue does it; they share batches with the others.
+/// idle queue adds neither a delay nor a thread hop. A store that takes several batches at once gets them.
+/// For those who do not wait a thread of the queue does it; they share batches with the others, and nothing
+/// that came later is stored before them.
 ///
 /// Each call is atomic. Calls that share a batch do not share fate: when a batch fails for a reason
 /// that may lie in one of them, each is repeated alone.
@@ -50,7 +51,8 @@ using Appended = std::function<void(std::vector<AppendResult>, std::exception_pt
 ///                `unknown`, not an error.
 class AppendQueue {
 public:
-    AppendQueue(Store& store, AppendLimits limits) : store_(store), limits_(limits) {}
+    AppendQueue(Store& store, AppendLimits limits)
+        : store_(store), limits_(limits), company_(store.capabilities().appends_at_once) {}
     ~AppendQueue();
     AppendQueue(const AppendQueue&) = delete;
     AppendQueue& operator=(const AppendQueue&) = delete;
@@ -94,6 +96,7 @@ private:
 
     /// Stores one round on behalf of everyone in it, and returns unlocked. True: with `mine`.
     bool lead(std::unique_lock<std::mutex>& lock, const Ticket* mine);
+    bool is_free() const;
     bool may_lead(const Ticket& ticket) const;
     /// Until something happened, and returns unlocked. True: the ticket is finished.
     bool wait(std::unique_lock<std::mutex>& lock, Ticket& ticket);
@@ -112,8 +115,12 @@ private:
     mutable std::mutex mutex_;  ///< guards everything below, and the tickets that wait
     std::deque<Ticket*> waiting_;
     std::size_t waiting_messages_ = 0;
-    bool busy_ = false;
-    Company company_{};
+    /// Batches that are being stored.
+    std::size_t under_way_ = 0;
+    std::size_t tickets_under_way_ = 0;
+    /// One of them has tickets of those who do not wait: their next ones must not overtake it.
+    bool is_ordered_ = false;
+    Company company_;
     std::shared_ptr<Mailbox> mailbox_;
     bool stopping_ = false;
     std::condition_variable thread_wakes_;

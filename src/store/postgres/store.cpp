@@ -34,7 +34,8 @@ public:
         return {.many_instances = true,
                 .survives_restart = true,
                 .user_transactions = true,
-                .default_partitions = options_.partitions};
+                .default_partitions = options_.partitions,
+                .appends_at_once = options_.append_connections};
     }
     std::vector<AppendResult> append(std::span<const Append> batch) override {
         if (batch.empty()) return {};
