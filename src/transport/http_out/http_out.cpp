@@ -129,7 +129,7 @@ void HttpOut::Parts::go(Number number, const Found& found) {
     if (std::optional<Result> refused = transfer.take_addresses(found, system_clock().now())) {
         return end(number, std::move(*refused));
     }
-    multi.add(transfer.handle());
+    multi.add(transfer.handle(), transfer.host());
     place->second.is_going = true;
 }
 
@@ -139,8 +139,8 @@ void HttpOut::Parts::collect() {
         ::curl_easy_getinfo(ended->easy, CURLINFO_PRIVATE, &transfer);
         const LocalTime now = system_clock().now();
         if (transfer->goes_on(ended->code, now)) {
-            multi.remove(ended->easy);
-            multi.add(ended->easy);
+            multi.remove(ended->easy, transfer->host());
+            multi.add(ended->easy, transfer->host());
             continue;
         }
         end(transfer->number(), transfer->finish(ended->code, now));
@@ -172,7 +172,7 @@ void HttpOut::Parts::end(Number number, Result result) {
     const UnderWay one = std::move(found->second);
     under_way.erase(found);
     looks.erase({one.look_at, number});
-    if (one.is_going) multi.remove(one.transfer->handle());
+    if (one.is_going) multi.remove(one.transfer->handle(), one.transfer->host());
     one.transfer->answer(std::move(result));
     keep_handle(*one.transfer);
 }

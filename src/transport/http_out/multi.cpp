@@ -36,23 +36,27 @@ int milliseconds_until(LocalTime until, LocalTime now) {
 }  // namespace
 
 Multi::Multi()
-    : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      multi_(::curl_multi_init(), ::curl_multi_cleanup) {
-    if (epoll_ < 0 || wake_ < 0 || !multi_) fail("requests to others");
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (epoll_ < 0 || wake_ < 0) fail("requests to others");
     add_readable(epoll_, wake_);
-    CURLM* const multi = multi_.get();
-    ::curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Multi::on_socket);
-    ::curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
-    ::curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Multi::on_timer);
-    ::curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
-    // Requests that share a connection of HTTP/2 share its fate, and libcurl gives one that hangs to every next request.
-    ::curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+    for (Part& part : parts_) {
+        part.whole = this;
+        part.multi.reset(::curl_multi_init());
+        CURLM* const multi = part.multi.get();
+        if (multi == nullptr) fail("requests to others");
+        ::curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Multi::on_socket);
+        ::curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &part);
+        ::curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Multi::on_timer);
+        ::curl_multi_setopt(multi, CURLMOPT_TIMERDATA, &part);
+        // Requests that share a connection of HTTP/2 share its fate, and libcurl gives one that hangs to every next
+        // request.
+        ::curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+    }
 }
 
 Multi::~Multi() {
     // It still speaks of sockets while it closes its connections.
-    multi_.reset();
+    for (Part& part : parts_) part.multi.reset();
     if (epoll_ >= 0) ::close(epoll_);
     if (wake_ >= 0) ::close(wake_);
 }
@@ -63,21 +67,26 @@ void Multi::watch(int descriptor) {
 }
 
 void Multi::limit_connections(std::size_t count) {
-    ::curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(count));
+    if (count == connections_) return;
+    connections_ = count;
+    for (const Part& part : parts_) {
+        ::curl_multi_setopt(part.multi.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(count));
+    }
 }
 
-void Multi::add(CURL* easy) {
-    ::curl_multi_add_handle(multi_.get(), easy);
+void Multi::add(CURL* easy, std::size_t host) {
+    ::curl_multi_add_handle(part_of(host).multi.get(), easy);
 }
 
-void Multi::remove(CURL* easy) {
-    ::curl_multi_remove_handle(multi_.get(), easy);
+void Multi::remove(CURL* easy, std::size_t host) {
+    ::curl_multi_remove_handle(part_of(host).multi.get(), easy);
 }
 
 bool Multi::turn(LocalTime until) {
     bool is_readable = false;
     std::array<epoll_event, kEventsAtOnce> events{};
-    const int milliseconds = milliseconds_until(std::min(until, due_), system_clock().now());
+    const LocalTime due = std::ranges::min_element(parts_, {}, &Part::due)->due;
+    const int milliseconds = milliseconds_until(std::min(until, due), system_clock().now());
     const int count = ::epoll_wait(epoll_, events.data(), kEventsAtOnce, milliseconds);
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events.at(static_cast<std::size_t>(i));
@@ -90,25 +99,28 @@ bool Multi::turn(LocalTime until) {
             is_readable = true;
             continue;
         }
-        if (sockets_[static_cast<std::size_t>(event.data.fd)].wanted == 0) {
+        const Watched& watched = sockets_[static_cast<std::size_t>(event.data.fd)];
+        if (watched.wanted == 0) {
             listen_to(event.data.fd, 0);
             continue;
         }
-        act(event.data.fd,
+        act(*watched.part, event.data.fd,
             ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                 ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                 ((event.events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0));
     }
-    if (due_ <= system_clock().now()) {
-        due_ = local_never;
-        act(CURL_SOCKET_TIMEOUT, 0);
+    const LocalTime now = system_clock().now();
+    for (Part& part : parts_) {
+        if (part.due > now) continue;
+        part.due = local_never;
+        act(part, CURL_SOCKET_TIMEOUT, 0);
     }
     return is_readable;
 }
 
-void Multi::act(int socket, int events) {
+void Multi::act(Part& part, int socket, int events) {
     int running = 0;
-    ::curl_multi_socket_action(multi_.get(), socket, events, &running);
+    ::curl_multi_socket_action(part.multi.get(), socket, events, &running);
 }
 
 void Multi::wake() {
@@ -117,20 +129,26 @@ void Multi::wake() {
 
 std::optional<Multi::Ended> Multi::ended() {
     int left = 0;
-    while (const CURLMsg* message = ::curl_multi_info_read(multi_.get(), &left)) {
-        if (message->msg == CURLMSG_DONE) return Ended{message->easy_handle, message->data.result};
+    for (; asked_ < parts_.size(); ++asked_) {
+        while (const CURLMsg* message = ::curl_multi_info_read(parts_[asked_].multi.get(), &left)) {
+            if (message->msg != CURLMSG_DONE) continue;
+            return Ended{message->easy_handle, message->data.result};
+        }
     }
+    asked_ = 0;
     return std::nullopt;
 }
 
-int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
-    auto& multi = *static_cast<Multi*>(self);
+int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
+    auto& part = *static_cast<Part*>(data);
+    Multi& multi = *part.whole;
     std::uint32_t events = 0;
     if (what != CURL_POLL_REMOVE && (what & CURL_POLL_IN) != 0) events |= EPOLLIN;
     if (what != CURL_POLL_REMOVE && (what & CURL_POLL_OUT) != 0) events |= EPOLLOUT;
     const auto place = static_cast<std::size_t>(socket);
     if (place >= multi.sockets_.size()) multi.sockets_.resize(place + 1);
     Watched& watched = multi.sockets_[place];
+    watched.part = &part;
     watched.wanted = events;
     const bool is_idle = events == 0 && watched.at_epoll == EPOLLIN;
     return is_idle || events == watched.at_epoll ? 0 : multi.listen_to(socket, events);
@@ -152,10 +170,10 @@ void Multi::is_new(int socket) {
     if (place < sockets_.size()) sockets_[place] = {};
 }
 
-int Multi::on_timer(CURLM*, long milliseconds, void* self) {
-    auto& multi = *static_cast<Multi*>(self);
-    multi.due_ = milliseconds < 0 ? local_never
-                                  : system_clock().now() + std::chrono::milliseconds{milliseconds};
+int Multi::on_timer(CURLM*, long milliseconds, void* data) {
+    auto& part = *static_cast<Part*>(data);
+    part.due = milliseconds < 0 ? local_never
+                                : system_clock().now() + std::chrono::milliseconds{milliseconds};
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,9 @@
 
 namespace waybill::http_out {
 
-/// libcurl's transfers on epoll: a turn costs what has happened, however many wait.
+/// libcurl's transfers on epoll: a turn costs what has happened, however many wait. They are divided among several of
+/// libcurl's engines, by the host they go to: each looks at all its connections whenever a request ends, and many
+/// that hang would cost all others their time.
 ///
 /// Thread safety: one thread, except wake().
 /// Errors:        throws std::system_error when it cannot be made.
@@ -25,8 +28,9 @@ public:
 
     /// Those in use and those that wait for use: beyond that, who waits longest is closed.
     void limit_connections(std::size_t count);
-    void add(CURL* easy);
-    void remove(CURL* easy);
+    /// `host`: whoever goes to the same may use the same connections.
+    void add(CURL* easy, std::size_t host);
+    void remove(CURL* easy, std::size_t host);
 
     /// Waits until something happens, somebody calls wake(), or it is `until`; then does what can be done.
     /// True: what is watched is readable.
@@ -45,10 +49,17 @@ public:
     std::optional<Ended> ended();
 
 private:
-    static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void* of_socket);
-    static int on_timer(CURLM* multi, long milliseconds, void* self);
+    struct Part {
+        Multi* whole = nullptr;
+        LocalTime due = local_never;
+        std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi{nullptr, ::curl_multi_cleanup};
+    };
 
-    void act(int socket, int events);
+    static int on_socket(CURL* easy, curl_socket_t socket, int what, void* part, void* of_socket);
+    static int on_timer(CURLM* multi, long milliseconds, void* part);
+
+    Part& part_of(std::size_t host) { return parts_[host % parts_.size()]; }
+    static void act(Part& part, int socket, int events);
     int listen_to(int socket, std::uint32_t events);
 
     int epoll_ = -1;
@@ -57,12 +68,15 @@ private:
     /// By socket. Most connections are used again at once, for the same: one that is idle stays where it is, until
     /// something comes that nobody asked for.
     struct Watched {
+        Part* part = nullptr;
         std::uint32_t at_epoll = 0;
         std::uint32_t wanted = 0;
     };
     std::vector<Watched> sockets_{};
-    LocalTime due_ = local_never;
-    std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
+    std::array<Part, 16> parts_{};
+    std::size_t connections_ = 0;
+    /// Where ended() goes on.
+    std::size_t asked_ = 0;
 };
 
 }  // namespace waybill::http_out

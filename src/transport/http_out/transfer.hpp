@@ -49,6 +49,8 @@ public:
 
     CURL* handle() { return easy_.handle.get(); }
     std::uint64_t number() const { return number_; }
+    /// Requests to the same place have the same.
+    std::size_t host() const { return host_; }
     LocalTime begun() const { return begun_; }
 
     /// Why it must not even begin; nothing when it may.
@@ -98,6 +100,7 @@ private:
     Multi& multi_;
     std::string name_{};
     std::uint16_t port_ = 0;
+    std::size_t host_ = 0;
     /// How long its name took; 0: it is being looked up.
     Duration named_{};
     /// libcurl got it, the last time.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -60,6 +61,7 @@ Transfer::Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t
       pinned_(nullptr, ::curl_slist_free_all) {
     if (parts) {
         port_ = parts->port;
+        host_ = std::hash<std::string>{}(parts->host) + port_;
         // With a proxy and nothing to judge by, looking it up is the proxy's affair.
         const bool is_ours = request_.proxy.empty() || request_.egress;
         if (is_ours && !parse_ip(parts->host)) name_ = parts->host;
