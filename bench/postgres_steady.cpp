@@ -6,7 +6,8 @@
 
 /// A load that lasts: whether rate and table sizes stay what they are, also behind a snapshot that somebody
 /// holds, and how long another instance needs for a takeover at its end. Only when asked for:
-/// WAYBILL_STEADY_SECONDS says how long, WAYBILL_STEADY_HELD=1 holds a snapshot all the time.
+/// WAYBILL_STEADY_SECONDS says how long, WAYBILL_STEADY_RATE how many messages a second (10,000; more than can be
+/// done: as many as can), WAYBILL_STEADY_HELD=1 holds a snapshot all the time.
 namespace waybill::bench {
 namespace {
 
@@ -15,9 +16,9 @@ constexpr double kLeaseSeconds = 5;
 /// What is open when the instance is killed.
 constexpr std::uint64_t kLeftOpen = 5'000;
 
-std::uint64_t setting(const char* name) {
+std::uint64_t setting(const char* name, std::uint64_t otherwise = 0) {
     const char* const given = std::getenv(name);
-    return given == nullptr ? 0 : std::strtoull(given, nullptr, 10);
+    return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
 }
 
 BoxOptions kept_shortly() {
@@ -40,8 +41,11 @@ void handle(const Schema& schema, Board& board) {
     app.wait_idle();
     ++board.ready;
     const Load load{.threads = 2, .per_call = 100};
+    const std::uint64_t rate = setting("WAYBILL_STEADY_RATE", 10'000);
+    const SteadyTime start = now();
     produce(load, UINT64_MAX / 4, [&](std::uint64_t at) {
         while (board.go) Board::nap();
+        std::this_thread::sleep_until(start + std::chrono::microseconds{at * 1'000'000 / rate});
         append_some(app, load, at);
         const std::uint64_t sum = board.appended += load.per_call;
         if (sum > kBacklog) board.wait_finished(sum - kBacklog);

@@ -18,14 +18,13 @@ std::int64_t place_of_cursor(const std::string& cursor, std::int64_t beginning) 
                         " is none that a listing gave; leave it out to begin anew"};
 }
 
-bool waits_for(const Target& target, const Entry& row, const Message& message) {
-    if (row.parked) return false;
+bool waits_for(const Target& target, const Entry& row, const Message& message,
+               std::span<const Target> registry) {
     const auto is_ours = [&](const std::string& key) { return is_named(target, key); };
-    const bool is_for_it = row.only.empty() ? matches(target.matcher, message)
-                                            : std::ranges::any_of(row.only, is_ours);
-    return is_for_it && std::ranges::none_of(row.progress, [&](const Progress& progress) {
-               return progress.state != Progress::State::ready && is_ours(progress.target);
-           });
+    const auto known = std::ranges::find_if(row.progress, is_ours, &Progress::target);
+    if (known != row.progress.end()) return known->state == Progress::State::ready;
+    return row.only.empty() ? wants(target, message, registry)
+                            : std::ranges::any_of(row.only, is_ours);
 }
 
 OperationResult no_such_letter(const DeliveryRef& delivery) {

@@ -17,8 +17,10 @@ namespace waybill::detail {
 /// `beginning` for none. Throws InvalidCursor.
 std::int64_t place_of_cursor(const std::string& cursor, std::int64_t beginning);
 
-/// Whether the target has yet to end its delivery of this row. `message`: its type, source and tenant.
-bool waits_for(const Target& target, const Entry& row, const Message& message);
+/// Whether the target has yet to end its delivery of this row, which is not parked. `message`: its type, source and
+/// tenant. `registry`: of its box at least.
+bool waits_for(const Target& target, const Entry& row, const Message& message,
+               std::span<const Target> registry);
 
 /// The answer to an order about a dead letter that is not there.
 OperationResult no_such_letter(const DeliveryRef& delivery);

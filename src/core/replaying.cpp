@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/asking.hpp"
 #include "core/wording.hpp"
 #include "waybill/target.hpp"
 
@@ -24,17 +25,6 @@ const Target* first_of_chain(std::span<const Target> targets, const Target& targ
         first = before;
     }
     return first;
-}
-
-bool is_open(const Target& target, const Entry& row, const Message& message,
-             std::span<const Target> targets) {
-    const auto known = std::ranges::find_if(
-        row.progress, [&](const Progress& progress) { return is_named(target, progress.target); });
-    if (known != row.progress.end()) return known->state == Progress::State::ready;
-    return row.only.empty() ? wants(target, message, targets)
-                            : std::ranges::any_of(row.only, [&](const std::string& key) {
-                                  return is_named(target, key);
-                              });
 }
 
 /// What a halted row is halted by.
@@ -75,7 +65,7 @@ ReplayVerdict judge_replay(const std::string& key, const ReplayFacts& facts,
     ReplayVerdict verdict{.target = target->key};
     const std::string name = "target " + in_quotes(target->key);
     if (std::ranges::any_of(facts.open, [&](const Entry& row) {
-            return is_open(*target, row, facts.message, targets);
+            return waits_for(*target, row, facts.message, targets);
         })) {
         verdict.refusal = name + " has not ended its delivery of this message yet";
     } else if (lane_stands_here(*target, facts, targets)) {

@@ -248,8 +248,11 @@ void Deliverer::Parts::write_down(std::size_t most) {
         lock.unlock();
         if (failing) failing->instance = options.instance;
         try {
-            book->note_failing(id, std::move(failing));
+            book->note_failing(id, failing);
         } catch (const std::exception& error) {
+            lock.lock();
+            unwritten.try_emplace(id, std::move(failing));
+            lock.unlock();
             return tell_unwritten(id, error);
         }
     }

@@ -1,9 +1,6 @@
 #include "deliver/lookout.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "waybill/system.hpp"
@@ -18,6 +15,12 @@ constexpr Duration kHearEvery = std::chrono::seconds{30};
 /// It would be refused again.
 bool is_refused(const StoreError& error) {
     return error.reaction() == Reaction::give_up || error.reaction() == Reaction::bad_data;
+}
+
+void leave_out(std::vector<Target>& targets, const Target& unwanted) {
+    std::erase_if(targets, [&](const Target& target) {
+        return target.box == unwanted.box && target.key == unwanted.key;
+    });
 }
 
 }  // namespace
@@ -50,11 +53,9 @@ bool Lookout::look_again() {
 
 /// The registry comes first: whoever learns that something changed learns that with it.
 bool Lookout::look_under_lock() {
-    if (ask()) {
-        put();
-        untold_ = true;
-    }
+    if (ask()) put();
     declare();
+    recall();
     return std::exchange(untold_, false);
 }
 
@@ -85,29 +86,42 @@ void Lookout::tell_once(Known& known, const std::string& error) {
 
 void Lookout::put() {
     std::vector<Subscription> all;
+    std::map<Uuid, std::string> problems;
     for (const Known& known : readers_) {
         for (const Subscription& one : known.said) {
             all.push_back(one);
-            if (!one.problem.empty()) {
-                tell_({.kind = Kind::unreadable, .subscription = one.id, .text = one.problem});
-            }
+            if (!one.problem.empty()) problems[one.id] = one.problem;
         }
     }
-    auto change = endpoints_.put(std::move(all));
-    recall(change.wanted);
-    std::ranges::move(change.wanted, std::back_inserter(undeclared_.wanted));
-    std::ranges::move(change.unwanted, std::back_inserter(undeclared_.unwanted));
+    for (const auto& [id, problem] : problems) {
+        const auto told = problems_.find(id);
+        if (told != problems_.end() && told->second == problem) continue;
+        tell_({.kind = Kind::unreadable, .subscription = id, .text = problem});
+    }
+    problems_ = std::move(problems);
+    const auto change = endpoints_.put(std::move(all));
+    untold_ = true;
+    // What is said now replaces what could not be told before.
+    for (const Target& target : change.wanted) {
+        leave_out(undeclared_.unwanted, target);
+        undeclared_.wanted.push_back(target);
+        unrecalled_.insert(target.key);
+    }
+    for (const Target& target : change.unwanted) {
+        leave_out(undeclared_.wanted, target);
+        undeclared_.unwanted.push_back(target);
+    }
 }
 
 /// How they fail, as somebody wrote it down before.
-void Lookout::recall(const std::vector<Target>& targets) {
-    if (book_ == nullptr || targets.empty()) return;
-    std::unordered_set<std::string_view> fresh;
-    for (const Target& target : targets) fresh.insert(target.key);
-    for (const auto& [id, failing] : book_->failing()) {
-        const std::string key = std::string{subscription_prefix} + to_string(id);
-        if (fresh.contains(key)) endpoints_.recall(key, failing);
+void Lookout::recall() {
+    if (book_ != nullptr && !unrecalled_.empty()) {
+        for (const auto& [id, failing] : book_->failing()) {
+            const std::string key = std::string{subscription_prefix} + to_string(id);
+            if (unrecalled_.contains(key)) endpoints_.recall(key, failing);
+        }
     }
+    unrecalled_.clear();
 }
 
 /// What another instance wrote, perhaps the last thing it did: whoever succeeds crosses it out.

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "deliver/endpoints.hpp"
@@ -40,7 +42,7 @@ private:
     bool ask();
     void tell_once(Known& known, const std::string& error);
     void put();
-    void recall(const std::vector<Target>& targets);
+    void recall();
     void hear();
     void declare();
     void declare_one(const Target& target);
@@ -54,7 +56,11 @@ private:
     std::mutex mutex_{};  ///< held while readers are asked; guards all below
     std::vector<Known> readers_{};
     Endpoints::Change undeclared_{};
+    /// Keys whose past has not been read yet.
+    std::unordered_set<std::string> unrecalled_{};
     bool untold_ = false;
+    /// Of subscriptions, as they were told.
+    std::map<Uuid, std::string> problems_{};
     std::string last_trouble_{};
     LocalTime hear_at_{};
 };

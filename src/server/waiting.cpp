@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/asking.hpp"
 #include "core/wording.hpp"
 #include "server/log.hpp"
 #include "waybill/instances.hpp"
@@ -19,13 +20,8 @@ const Progress* progress_of(const Entry& row, const Target& target) {
 }
 
 bool is_open(const Entry& row, const Target& target, std::span<const Target> registry) {
-    if (row.parked || row.message->box != target.box) return false;
-    if (const Progress* known = progress_of(row, target)) {
-        return known->state == Progress::State::ready;
-    }
-    if (row.only.empty()) return wants(target, *row.message, registry);
-    return std::ranges::any_of(row.only,
-                               [&](const std::string& key) { return is_named(target, key); });
+    return !row.parked && row.message->box == target.box &&
+           detail::waits_for(target, row, *row.message, registry);
 }
 
 bool is_replaced(const Target& target, std::span<const Target> registry) {

@@ -1,9 +1,11 @@
 #include "core/runtime/append_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -127,21 +129,33 @@ TEST_F(AppendQueueTest, NothingOvertakesThatOfACallerWhoDoesNotWait) {
     AppendQueue queue{store, {}};
     store.gate = std::make_shared<test::Gate>();
     std::latch answers{3};
-    const auto answered = [&](const std::vector<AppendResult>&, const std::exception_ptr&) {
-        answers.count_down();
+    std::array<Sequence, 4> sequences{};
+    const auto append = [&](std::size_t place) {
+        queue.append(
+            {item(std::to_string(place))},
+            [&, place](const std::vector<AppendResult>& results, const std::exception_ptr&) {
+                sequences.at(place) = results.at(0).sequence;
+                answers.count_down();
+            });
     };
 
-    queue.append({item("1")}, answered);
+    append(0);
     ASSERT_TRUE(store.gate->wait_for_arrivals(1));
-    queue.append({item("2")}, answered);
-    queue.append({item("3")}, answered);
-    const test::Background waiting{[&](std::stop_token) { queue.append({item("4")}); }};
-    while (queue.waiting() < 3) std::this_thread::yield();
+    append(1);
+    append(2);
+    std::optional<test::Background> waiting{
+        std::in_place,
+        [&](std::stop_token) { sequences[3] = queue.append({item("3")}).at(0).sequence; }};
+    const LocalTime until = system_clock().now() + std::chrono::seconds{20};
+    while (queue.waiting() < 3 && store.batches == 1 && system_clock().now() < until) {
+        std::this_thread::yield();
+    }
 
-    EXPECT_EQ(store.batches, 1);
+    EXPECT_EQ(store.batches, 1) << "of the others none has begun";
     store.gate->open();
     answers.wait();
-    EXPECT_LE(store.batches, 3);
+    waiting.reset();
+    EXPECT_TRUE(std::ranges::is_sorted(sequences));
 }
 
 TEST_F(AppendQueueTest, EachCallerGetsItsOwnAnswers) {

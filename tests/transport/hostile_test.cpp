@@ -377,6 +377,22 @@ TEST_F(HostileTls, HangsInTheHandshake) {
                       .error = "timed out in the TLS handshake, after 500 ms"}));
 }
 
+/// A handle of libcurl still knows when its last request was under way.
+TEST_F(HostileTls, HangsInTheHandshakeAfterAnotherRequestThatWentWell) {
+    const test::TemporaryFolder folder;
+    const test::CertificateFiles files{folder.file("c.pem"), folder.file("k.pem")};
+    test::write_certificate(files);
+    Receiver healthy{always(http_answer(200))};
+    Receiver silent{always({}), {.certificate = files, .silent = true}};
+
+    ASSERT_EQ(result_of(healthy).status, 200U);
+
+    EXPECT_EQ(record_of(result_of(silent, with(&Deadlines::tls, kShort))),
+              (Record{.failure = Failure::timeout,
+                      .phase = Phase::tls,
+                      .error = "timed out in the TLS handshake, after 500 ms"}));
+}
+
 TEST_F(HostileTls, SpeaksNoTls) {
     Receiver receiver{[](Connection& connection) { connection.send("220 mail.example\r\n"); }};
     const std::string url = "https" + receiver.url().substr(4);

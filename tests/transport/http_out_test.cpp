@@ -18,7 +18,10 @@ using test::Asked;
 using test::Connection;
 using test::http_answer;
 using test::Receiver;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A certificate of 127.0.0.1 that nobody but the test trusts.
@@ -205,6 +208,31 @@ TEST(HttpOut, WhatIsNoUrlOrWouldBeTwoHeadersIsBlocked) {
     EXPECT_EQ(result.verdict, Verdict::bad_header);
 }
 
+/// Handles of libcurl are used again: nothing of one request may be in the next.
+TEST(HttpOut, ARequestHasNothingOfTheOneBeforeIt) {
+    std::vector<std::string> requests;
+    Receiver receiver{[&](Connection& connection) {
+        for (std::string request; !(request = connection.request()).empty();) {
+            requests.push_back(request);
+            connection.send(http_answer(200));
+        }
+    }};
+    HttpOut out;
+
+    const Result first =
+        ask(out, {.url = receiver.url("/1"), .headers = {{"X-First", "1"}}, .body = "first"});
+    const Result second = ask(out, {.method = "GET", .url = receiver.url("/2")});
+    const Result third = ask(out, {.url = receiver.url("/3"), .body = "third"});
+
+    EXPECT_EQ(first.status + second.status + third.status, 600U);
+    ASSERT_EQ(requests.size(), 3U);
+    EXPECT_THAT(requests[0],
+                AllOf(StartsWith("POST /1 "), HasSubstr("X-First: 1"), EndsWith("first")));
+    EXPECT_THAT(requests[1], AllOf(StartsWith("GET /2 "), Not(HasSubstr("X-First")),
+                                   Not(HasSubstr("Content-Length"))));
+    EXPECT_THAT(requests[2], AllOf(StartsWith("POST /3 "), EndsWith("third")));
+}
+
 TEST(HttpOut, AProxyIsAskedForATunnelAndSeesNoHeaders) {
     Tunnel proxy;
 
@@ -216,7 +244,7 @@ TEST(HttpOut, AProxyIsAskedForATunnelAndSeesNoHeaders) {
     const std::string asked = proxy.asked_for();
     EXPECT_THAT(asked, StartsWith("CONNECT 198.51.100.7:81 HTTP/1.1\r\n"));
     EXPECT_THAT(asked, HasSubstr("Proxy-Authorization: Basic "));
-    EXPECT_THAT(asked, ::testing::Not(HasSubstr("X-Secret")));
+    EXPECT_THAT(asked, Not(HasSubstr("X-Secret")));
     EXPECT_THAT(proxy.passed_on(), StartsWith("POST /x HTTP/1.1\r\n"));
 }
 

@@ -122,6 +122,12 @@ void Machine::beat_succeeded(BeatReply reply) {
             std::ranges::find(reply.paused_boxes, box->box->name) != reply.paused_boxes.end();
         box->live = live_instances(reply, box->box->name);
     }
+    // Where fewer share a target's limit there is more room for each.
+    for (std::uint32_t box = 0; box < boxes_.size(); ++box) {
+        for (std::uint32_t target = 0; target < boxes_[box]->targets.size(); ++target) {
+            join_rotation(box, target);
+        }
+    }
     beat_ = std::move(reply);
     ask_for_partitions();
     offer_partitions();

@@ -148,7 +148,12 @@ bool AppendQueue::lead(std::unique_lock<std::mutex>& lock, const Ticket* mine) {
     tickets_under_way_ += round.size();
     is_ordered_ = is_ordered_ || is_ordered;
     const std::shared_ptr<Mailbox> mailbox = mailbox_;
-    lock.unlock();
+    // What found no room in this batch may be the next one at once.
+    if (is_free()) {
+        pass_on(lock);
+    } else {
+        lock.unlock();
+    }
     const LocalTime start = system_clock().now();
     carry_out(round, mailbox);
     const LocalTime end = system_clock().now();

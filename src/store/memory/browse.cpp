@@ -149,13 +149,20 @@ std::vector<BoxState> boxes(Tables& tables) {
     return all;
 }
 
+std::vector<Target> targets(Tables& tables) {
+    std::vector<Target> all;
+    for (const auto& [key, target] : tables.targets) all.push_back(target);
+    return all;
+}
+
 std::uint64_t waiting_for(Tables& tables, const Target& target) {
     std::uint64_t waiting = 0;
+    const std::vector<Target> registry = targets(tables);
     const auto box = tables.boxes.find(target.box);
     if (box == tables.boxes.end()) return 0;
     for (const PartitionId id : box->second.partitions) {
         for (const auto& [sequence, row] : tables.partition(id)->work.ready()) {
-            if (detail::waits_for(target, row.entry, *row.message->message)) ++waiting;
+            if (detail::waits_for(target, row.entry, *row.message->message, registry)) ++waiting;
         }
     }
     return waiting;

@@ -55,6 +55,7 @@ Page<DeadLetterDetail> dead_letters(const Tables& tables, const Filter& filter,
 std::optional<MessageDetail> get(Tables& tables, const Uuid& id);
 std::uint64_t count(Tables& tables, const Filter& filter);
 std::vector<BoxState> boxes(Tables& tables);
+std::vector<Target> targets(Tables& tables);
 std::uint64_t waiting_for(Tables& tables, const Target& target);
 
 // upkeep.cpp

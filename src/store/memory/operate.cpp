@@ -144,11 +144,10 @@ std::vector<OperationResult> requeue(Tables& tables, std::span<const DeliveryRef
 }
 
 std::vector<OperationResult> replay(Tables& tables, std::span<const DeliveryRef> deliveries) {
-    std::vector<Target> targets;
-    for (const auto& [key, target] : tables.targets) targets.push_back(target);
+    const std::vector<Target> registry = targets(tables);
     std::vector<OperationResult> results;
     for (const DeliveryRef& delivery : deliveries) {
-        results.push_back(replay_one(tables, delivery, targets));
+        results.push_back(replay_one(tables, delivery, registry));
     }
     return results;
 }

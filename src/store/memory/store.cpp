@@ -142,11 +142,7 @@ public:
             [&](Tables& t, StoreTime) { return memory::waiting_for(t, target); });
     }
     std::vector<Target> targets() override {
-        return shared_->transact([&](Tables& t, StoreTime) {
-            std::vector<Target> all;
-            for (const auto& [key, target] : t.targets) all.push_back(target);
-            return all;
-        });
+        return shared_->transact([&](Tables& t, StoreTime) { return memory::targets(t); });
     }
     bool forget_target(const std::string& box, const std::string& key) override {
         return shared_->transact(

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "calls.hpp"
@@ -45,7 +45,7 @@ struct Batch {
         lanes.add(m.lane);
         dedup_keys.add(m.dedup_key);
         collapse_keys.add(m.collapse_key);
-        attributes.add(attributes_literal(m.attributes));
+        attributes.add(m.attributes.empty() ? std::string{} : attributes_literal(m.attributes));
         bodies.add(m.body);
         scopes.add(item.dedup_scope);
         // What ends after the end of time never ends.
@@ -54,65 +54,90 @@ struct Batch {
                                                   : std::optional{item.dedup_window});
         hashes.add(item.body_hash);
     }
+
+    /// What nobody says anything in costs the server as much as what everybody does, unless it is left out.
+    void leave_out_blanks() {
+        if (dedup_keys.is_blank()) {
+            scopes.clear();
+            windows.clear();
+            hashes.clear();
+        }
+        for (Texts* column : {&sources, &content_types, &tenants, &users, &correlation_ids, &lanes,
+                              &dedup_keys, &collapse_keys, &attributes}) {
+            if (column->is_blank()) column->clear();
+        }
+    }
 };
 
-/// The first item from `begin` on that shares an id or a key with one before it: what the statement
-/// answers must not depend on what it does.
-std::size_t end_of_round(std::span<const Append> batch, std::size_t begin) {
-    if (begin + 1 >= batch.size()) return batch.size();
-    std::set<Uuid> ids;
-    std::set<std::pair<std::string_view, std::string_view>> keys;
-    for (std::size_t i = begin; i < batch.size(); ++i) {
-        const Message& message = *batch[i].message;
-        if (!ids.insert(message.id).second) return i;
-        if (message.dedup_key.empty()) continue;
-        if (!keys.emplace(batch[i].dedup_scope, message.dedup_key).second) return i;
+/// Which items go into one statement: what it answers must not depend on what it does, so that none of them shares an id
+/// or a key with another. The first of each come first: then all keys are locked in their order by one statement, and
+/// two batches do not wait for each other.
+std::vector<std::vector<std::size_t>> rounds_of(std::span<const Append> batch) {
+    std::vector<std::size_t> left(batch.size());
+    std::iota(left.begin(), left.end(), std::size_t{0});
+    std::vector<std::vector<std::size_t>> rounds;
+    while (!left.empty()) {
+        std::set<Uuid> ids;
+        std::set<std::pair<std::string_view, std::string_view>> keys;
+        std::vector<std::size_t> later;
+        std::vector<std::size_t>& round = rounds.emplace_back();
+        for (const std::size_t i : left) {
+            const Message& message = *batch[i].message;
+            const std::pair<std::string_view, std::string_view> key{batch[i].dedup_scope,
+                                                                    message.dedup_key};
+            const bool is_repeat =
+                ids.contains(message.id) || (!message.dedup_key.empty() && keys.contains(key));
+            if (is_repeat) {
+                later.push_back(i);
+                continue;
+            }
+            ids.insert(message.id);
+            keys.insert(key);
+            round.push_back(i);
+        }
+        left = std::move(later);
     }
-    return batch.size();
+    return rounds;
 }
 
-void append_round(Database& db, std::span<const Append> items,
-                  std::span<const PartitionId> partitions, std::vector<AppendResult>& results) {
+void append_round(Database& db, std::span<const Append> batch,
+                  std::span<const PartitionId> partitions, std::span<const std::size_t> round,
+                  std::vector<AppendResult>& results) {
     Batch b;
-    for (std::size_t i = 0; i < items.size(); ++i) b.add(items[i], partitions[i]);
+    for (const std::size_t i : round) b.add(batch[i], partitions[i]);
+    b.leave_out_blanks();
     Rows rows =
         db.write(sql::append, b.ids, b.partitions, b.occurred_at, b.not_before, b.types, b.sources,
                  b.content_types, b.tenants, b.users, b.correlation_ids, b.lanes, b.dedup_keys,
                  b.collapse_keys, b.attributes, b.bodies, b.scopes, b.windows, b.hashes);
-    for (std::size_t i = 0; rows.next(); ++i) {
+    for (std::size_t n = 0; rows.next(); ++n) {
+        const std::size_t i = round[n];
         if (!rows.is_null(1)) {
-            results.push_back({.id = items[i].message->id,
-                               .sequence = rows.integer(1),
-                               .partition = partitions[i]});
+            results[i] = {.id = batch[i].message->id,
+                          .sequence = rows.integer(1),
+                          .partition = partitions[i]};
         } else {
-            results.push_back({.status = rows.flag(3) ? Status::duplicate : Status::conflict,
-                               .id = rows.uuid(2),
-                               .first_is_dead = rows.flag(4)});
+            results[i] = {.status = rows.flag(3) ? Status::duplicate : Status::conflict,
+                          .id = rows.uuid(2),
+                          .first_is_dead = rows.flag(4)};
         }
     }
 }
 
-std::vector<AppendResult> append_rounds(Database& db, std::span<const Append> batch,
-                                        std::span<const PartitionId> partitions) {
-    std::vector<AppendResult> results;
-    results.reserve(batch.size());
-    for (std::size_t begin = 0; begin < batch.size();) {
-        const std::size_t end = end_of_round(batch, begin);
-        append_round(db, batch.subspan(begin, end - begin), partitions.subspan(begin, end - begin),
-                     results);
-        begin = end;
-    }
-    return results;
-}
-
 std::vector<AppendResult> append_once(Database& db, std::span<const Append> batch,
                                       std::span<const PartitionId> partitions) {
+    const auto rounds = rounds_of(batch);
+    std::vector<AppendResult> results(batch.size());
+    const auto append_all = [&] {
+        for (const auto& round : rounds) append_round(db, batch, partitions, round, results);
+    };
     // One statement is one commit, and one round trip. Who is inside a transaction shares its fate.
-    if (db.in_transaction() || end_of_round(batch, 0) == batch.size()) {
-        return append_rounds(db, batch, partitions);
+    if (db.in_transaction() || rounds.size() <= 1) {
+        append_all();
+        return results;
     }
     Transaction transaction{db};
-    auto results = append_rounds(db, batch, partitions);
+    append_all();
     transaction.commit();
     return results;
 }

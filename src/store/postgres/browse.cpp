@@ -171,6 +171,7 @@ std::vector<BoxState> boxes(Database& db) {
 }
 
 std::uint64_t waiting_for(Database& db, const Target& target) {
+    const std::vector<Target> registry = targets(db);
     std::uint64_t waiting = 0;
     Sequence after = 0;
     // In pieces: an answer is in memory as a whole.
@@ -180,7 +181,7 @@ std::uint64_t waiting_for(Database& db, const Target& target) {
             const Entry row = open_row(rows).entry;
             const Message message{
                 .type = rows.string(12), .source = rows.string(13), .tenant = rows.string(14)};
-            if (detail::waits_for(target, row, message)) ++waiting;
+            if (detail::waits_for(target, row, message, registry)) ++waiting;
             after = row.sequence;
         }
         if (rows.count() < kPiece) return waiting;

@@ -93,6 +93,17 @@ bool done_within(Database& db, Duration at_most, Work work) {
     }
 }
 
+/// One after the other: what is made stays, whatever becomes of the next.
+void make_days(Database& db, Duration at_most) {
+    for (bool is_made = true; is_made;) {
+        is_made = false;
+        done_within(db, at_most, [&] {
+            Rows rows = db.write(sql::make_days, kDaysAhead);
+            is_made = rows.next() && rows.integer(0) > 0;
+        });
+    }
+}
+
 /// How days are dropped.
 struct Days {
     const std::vector<Cut>& cuts;
@@ -183,7 +194,7 @@ Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_
             cuts.push_back({box->id, *until, declared.options.keep_done});
         }
     }
-    done_within(db, drop_max, [&] { db.write(sql::make_days, kDaysAhead); });
+    make_days(db, drop_max);
     sweep_finished(db, now, {.cuts = cuts, .rows_max = limit, .drop_max = drop_max}, swept);
     swept.dedup_records += counted(db.write(sql::sweep_dedup, now, limit), swept);
     return swept;

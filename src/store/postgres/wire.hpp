@@ -68,6 +68,9 @@ public:
         has_null_ = true;
     }
     std::uint32_t size() const { return count_; }
+    /// Every element is empty or null.
+    bool is_blank() const { return elements_.size() == std::size_t{4} * count_; }
+    void clear() { *this = {}; }
 
     std::string encoded() const {
         std::string out;

@@ -211,6 +211,7 @@ std::vector<BoxState> boxes(Database& db) {
 }
 
 std::uint64_t waiting_for(Database& db, const Target& target) {
+    const std::vector<Target> registry = targets(db);
     std::uint64_t waiting = 0;
     Rows rows = db.query(sql::ready_rows_of_box, target.box);
     while (rows.next()) {
@@ -218,7 +219,7 @@ std::uint64_t waiting_for(Database& db, const Target& target) {
         message.type = rows.text(12);
         message.source = rows.text(13);
         message.tenant = rows.text(14);
-        if (detail::waits_for(target, open_row(rows).entry, message)) ++waiting;
+        if (detail::waits_for(target, open_row(rows).entry, message, registry)) ++waiting;
     }
     return waiting;
 }

@@ -150,7 +150,7 @@ int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
     Watched& watched = multi.sockets_[place];
     watched.part = &part;
     watched.wanted = events;
-    const bool is_idle = events == 0 && watched.at_epoll == EPOLLIN;
+    const bool is_idle = events == 0 && watched.at_epoll == EPOLLIN && watched.is_connection;
     return is_idle || events == watched.at_epoll ? 0 : multi.listen_to(socket, events);
 }
 
@@ -164,8 +164,14 @@ int Multi::listen_to(int socket, std::uint32_t events) {
     return ::epoll_ctl(epoll_, what, socket, &event);
 }
 
-/// Whatever had this number is closed, and the kernel no longer watches it.
-void Multi::is_new(int socket) {
+void Multi::opened(int socket) {
+    const auto place = static_cast<std::size_t>(socket);
+    if (place >= sockets_.size()) sockets_.resize(place + 1);
+    sockets_[place] = {.is_connection = true};
+}
+
+/// The kernel no longer watches it, and something else may get its number.
+void Multi::closed(int socket) {
     const auto place = static_cast<std::size_t>(socket);
     if (place < sockets_.size()) sockets_[place] = {};
 }

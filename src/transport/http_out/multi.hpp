@@ -35,8 +35,9 @@ public:
     /// Waits until something happens, somebody calls wake(), or it is `until`; then does what can be done.
     /// True: what is watched is readable.
     bool turn(LocalTime until);
-    /// A socket was made for libcurl, maybe with the number of one that was closed.
-    void is_new(int socket);
+    /// A socket was made for a connection of libcurl's; closed() is told of its end.
+    void opened(int socket);
+    void closed(int socket);
     void wake();
     /// A descriptor of the caller: a turn also ends when it is readable.
     void watch(int descriptor);
@@ -66,9 +67,10 @@ private:
     int wake_ = -1;
     int watched_ = -1;
     /// By socket. Most connections are used again at once, for the same: one that is idle stays where it is, until
-    /// something comes that nobody asked for.
+    /// something comes that nobody asked for. Not those that are no connections: of their end nobody tells.
     struct Watched {
         Part* part = nullptr;
+        bool is_connection = false;
         std::uint32_t at_epoll = 0;
         std::uint32_t wanted = 0;
     };

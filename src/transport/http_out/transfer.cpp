@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/wording.hpp"
 #include "transport/http_out/failure.hpp"
@@ -126,15 +127,22 @@ curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* addre
     if (made < 0) {
         transfer.stopped_ = std::string{"no socket: "} + std::strerror(errno);
     } else {
-        transfer.multi_.is_new(made);
+        transfer.multi_.opened(made);
     }
     return made;
+}
+
+/// Of a connection, maybe long after the request that it was made for.
+int Transfer::on_close(void* multi, curl_socket_t socket) {
+    static_cast<Multi*>(multi)->closed(socket);
+    return ::close(socket);
 }
 
 /// Also of a connection that was kept: what is allowed may have changed since it was made.
 int Transfer::on_connection(void* self, char* peer, char*, int peer_port, int) {
     auto& transfer = *static_cast<Transfer*>(self);
     transfer.result_.address = peer;
+    transfer.ready_ = system_clock().now() - transfer.begun_;
     const bool may = transfer.may_go_to(parse_ip(peer), static_cast<std::uint16_t>(peer_port));
     return may ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
@@ -204,15 +212,12 @@ void Transfer::end_headers() {
     result_.headers = {};
 }
 
-/// libcurl has moments of its own, but says when TCP was done only after TLS, and takes the beginning of a long body's way for
-/// the first byte of its answer.
+/// libcurl has moments of its own, but says when TCP was done only after TLS, takes the beginning of a long body's way for
+/// the first byte of its answer, and those of a handle's last request for those of the next until that one begins.
 Progress Transfer::progress() const {
-    curl_off_t microseconds = 0;
-    ::curl_easy_getinfo(easy_.handle.get(), CURLINFO_PRETRANSFER_TIME_T, &microseconds);
-    const Duration ready = microseconds > 0 ? went_ + Duration{microseconds} : Duration{};
     return {.name = named_,
-            .connected = connected_ > Duration{} ? connected_ : ready,
-            .ready = ready,
+            .connected = connected_ > Duration{} ? connected_ : ready_,
+            .ready = ready_,
             .first_byte = first_byte_};
 }
 

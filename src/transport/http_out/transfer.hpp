@@ -73,6 +73,7 @@ public:
 
 private:
     static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+    static int on_close(void* multi, curl_socket_t socket);
     static int on_connection(void* self, char* peer, char* own, int peer_port, int own_port);
     static CURLcode on_handshake(CURL* easy, void* context, void* self);
     static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
@@ -103,10 +104,10 @@ private:
     std::size_t host_ = 0;
     /// How long its name took; 0: it is being looked up.
     Duration named_{};
-    /// libcurl got it, the last time.
-    Duration went_{};
     /// TCP is done, and TLS begins.
     Duration connected_{};
+    /// The request goes out.
+    Duration ready_{};
     Duration first_byte_{};
     Easy easy_;
     SentHeaders headers_;

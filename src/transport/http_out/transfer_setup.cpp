@@ -151,6 +151,8 @@ void Transfer::set_way() {
         ::curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     }
     ::curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
+    ::curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Transfer::on_close);
+    ::curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &multi_);
     ::curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_connection);
     ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
     ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
@@ -170,7 +172,7 @@ void Transfer::set_listener() {
 /// family, which it lets race. (It can take a whole list, but 7.88 waits for a timer before it goes on to the next.)
 void Transfer::prepare(LocalTime now) {
     CURL* const easy = handle();
-    went_ = now - begun_;
+    ready_ = {};
     pinned_.reset();
     if (!addresses_.empty() && !request_.proxy.empty()) {
         append(pinned_, "::" + text_of(addresses_.front()) + ":");
@@ -187,7 +189,7 @@ void Transfer::prepare(LocalTime now) {
         ::curl_easy_setopt(easy, CURLOPT_RESOLVE, pinned_.get());
     }
     // Who does not answer leaves half of the time to the others.
-    const Duration left = std::max(request_.deadlines.connect - went_, Duration{});
+    const Duration left = std::max(request_.deadlines.connect - (now - begun_), Duration{});
     const bool is_last = addresses_.empty() || tried_ == addresses_.size();
     ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                        milliseconds(is_last ? left + kSlack : std::max(left / 2, kShortestTry)));

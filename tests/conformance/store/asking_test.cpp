@@ -96,6 +96,21 @@ TEST_P(StoreConformance, AMessageWaitsForEveryTargetThatWantsItUntilThatHasEnded
     EXPECT_EQ(catalogue().waiting_for(elsewhere), 0U);
 }
 
+TEST_P(StoreConformance, WhatATenantHasATargetOfItsOwnForDoesNotWaitForThatOfTheOthers) {
+    const Target others{
+        .box = "orders", .key = "default", .matcher = {.tenant = std::string{other_tenants}}};
+    const Target acme{.box = "orders", .key = "acme", .matcher = {.tenant = "acme"}};
+    declare_box();
+    declare_target(others);
+    declare_target(acme);
+    Message of_acme = order(1);
+    of_acme.tenant = "acme";
+    append_all({of_acme, order(2)});
+
+    EXPECT_EQ(catalogue().waiting_for(others), 1U);
+    EXPECT_EQ(catalogue().waiting_for(acme), 1U);
+}
+
 TEST_P(StoreConformance, ARequeuedMessageWaitsOnlyForTheTargetsItWasRequeuedFor) {
     declare_box();
     append(order(1));

@@ -284,7 +284,7 @@ select pg_advisory_xact_lock(hashtextextended($1::text, 0));
 -- ---- upkeep ---------------------------------------------------------------------------------------
 
 -- name: make_days
-select waybill.make_days($1::integer);
+select waybill.make_days($1::integer, 1);
 
 -- name: days_before
 select waybill.days_before($1::bigint);

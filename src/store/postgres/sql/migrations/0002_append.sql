@@ -45,6 +45,7 @@ $$;
 --
 -- Written for what is nearly always the case, that everything is new: nothing is looked up, and columns
 -- stay arrays in the order of the items, because a join of two of them would take their sizes multiplied.
+-- A column of texts that is empty for all of them may be an empty array: each one that is not takes its time.
 create function waybill.append(
     ids uuid[], partitions integer[], occurred_at bigint[], not_before bigint[], types text[],
     sources text[], content_types text[], tenants text[], user_ids text[], correlation_ids text[],
@@ -101,8 +102,10 @@ begin
             type, source, content_type, tenant, user_id, correlation_id, lane, dedup_key,
             collapse_key, attributes, body)
         select nextval('waybill.sequence'), i.id, i.partition, now_us, i.occurred_at, i.not_before,
-            i.type, i.source, i.content_type, i.tenant, i.user_id, i.correlation_id, i.lane,
-            i.dedup_key, i.collapse_key, i.attributes::text[], i.body
+            i.type, coalesce(i.source, ''), coalesce(i.content_type, ''), coalesce(i.tenant, ''),
+            coalesce(i.user_id, ''), coalesce(i.correlation_id, ''), coalesce(i.lane, ''),
+            coalesce(i.dedup_key, ''), coalesce(i.collapse_key, ''),
+            coalesce(nullif(i.attributes, ''), '{}')::text[], i.body
         from unnest(ids, partitions, occurred_at, not_before, types, sources, content_types,
                 tenants, user_ids, correlation_ids, lanes, dedup_keys, collapse_keys, attributes,
                 bodies, key_counts)

@@ -13,11 +13,11 @@ language sql immutable parallel safe as $$
     select to_char(timestamp '1970-01-01' + day * interval '1 day', 'YYYYMMDD')
 $$;
 
--- Makes the tables of today and `ahead` days more that are not there yet, and says how many. A day of which
+-- Makes the tables of today and `ahead` days more that are not there yet, `most` of them, and says how many. A day of which
 -- messages came before its table was made stays where they are, in the table for the rest. Attaching
 -- reads that one while appends to it wait. It is small unless callers bring ids that are not UUIDv7: whoever
 -- calls this sets a statement_timeout.
-create function waybill.make_days(ahead integer) returns integer
+create function waybill.make_days(ahead integer, most integer) returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $function$
 declare
@@ -46,6 +46,7 @@ begin
                     waybill.first_id(day * 86400000000), waybill.first_id((day + 1) * 86400000000));
             end loop;
             made := made + 1;
+            exit when made >= most;
         exception
             when check_violation then null;  -- its messages are in the table for the rest
             when lock_not_available or deadlock_detected then return made;
@@ -227,10 +228,10 @@ end
 $function$;
 
 -- They make, drop and delete with the rights of whoever migrated, and are for whoever runs the boxes.
-revoke execute on function waybill.make_days(integer) from public;
+revoke execute on function waybill.make_days(integer, integer) from public;
 revoke execute on function waybill.survivors(text, integer[], bigint[], bigint) from public;
 revoke execute on function waybill.clear_day(text, integer[], bigint[], bigint, bigint) from public;
 revoke execute on function waybill.drop_day(text, integer[], bigint[], bigint) from public;
 revoke execute on function waybill.sweep_rows(text, integer, bigint, bigint) from public;
 
-select waybill.make_days(14);
+select waybill.make_days(14, 15);
