@@ -96,13 +96,14 @@ bool put_claim(const std::optional<std::string>& claim, std::string& field) {
     return true;
 }
 
-/// "tenant:name": what one tenant names is not what another calls the same. Too long for a field, it is a hash.
+/// "tenant:name": what one tenant names is not what another calls the same. Too long for a field, it is a hash
+/// behind a colon: no tenant is empty, so nobody gets the same by his own words.
 std::string name_of(const std::string& tenant, const std::string& name) {
     // What no field could hold is refused as it was sent.
     if (name.empty() || name.size() > field_bytes_max) return name;
     std::string whole = intake::without_colons(tenant) + ":" + name;
     if (whole.size() <= field_bytes_max) return whole;
-    return "sha256:" + signing::to_hex(sha256_bytes(whole));
+    return ":" + signing::to_hex(sha256_bytes(whole));
 }
 
 /// Nobody learns of, suppresses, replaces or holds up what is another's.

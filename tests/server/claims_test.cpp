@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/sha256.hpp"
 #include "server/fixture.hpp"
 #include "waybill/json.hpp"
 #include "waybill/signing.hpp"
@@ -256,6 +257,11 @@ TEST_F(PublishingWithAToken, NoChoiceOfWordsMakesTwoTenantsKeysOne) {
     EXPECT_EQ(key_of("b", longest), 202U);
     EXPECT_EQ(key_of("b", longest), 200U);
     EXPECT_EQ(key_of("b", longest + "k"), 400U);
+    const std::string hash = signing::to_hex(sha256_bytes("b:" + longest));
+    for (const char* tenant : {"sha256", "%3A", ":"}) {
+        EXPECT_EQ(key_of(tenant, hash), 202U) << "it is what a long key of b became: " << tenant;
+    }
+    EXPECT_EQ(key_of("", hash), 401U) << "whose keys would begin with the colon of hashes";
 }
 
 TEST_F(PublishingWithAToken, WhereWebhooksComeInNothingIsForged) {
