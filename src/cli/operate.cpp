@@ -76,6 +76,7 @@ int targets(const Arguments& arguments, const Globals& globals) {
         return 1;
     Object order{{"key", key}};
     if (arguments.has("box")) order.emplace_back("box", arguments.value("box"));
+    if (arguments.has("force")) order.emplace_back("force", true);
     const Value result =
         OperatorDesk{globals}.post("/v1/targets/forget", order, arguments.value("operation"));
     print_result(arguments, result, key + ": forgotten");
@@ -188,17 +189,19 @@ Command messages_command() {
 }
 
 Command targets_command() {
-    return {.name = "targets",
-            .summary = "Lists the targets the store knows, forgets one that is gone",
-            .usage = "targets list|forget KEY [--box B]",
-            .options = {{"box", "B", "of forget; default: the one it is registered in"},
-                        {"yes", "", "do not ask"},
-                        operation_option(),
-                        {"json", "", "for programs"}},
-            .examples =
-                "  waybill targets list\n"
-                "  waybill targets forget billing-v1 --yes\n",
-            .run = targets};
+    return {
+        .name = "targets",
+        .summary = "Lists the targets the store knows, forgets one that is gone",
+        .usage = "targets list|forget KEY [--box B] [--force]",
+        .options = {{"box", "B", "of forget; default: the one it is registered in"},
+                    {"force", "", "a subscription that another live server may have in its file"},
+                    {"yes", "", "do not ask"},
+                    operation_option(),
+                    {"json", "", "for programs"}},
+        .examples =
+            "  waybill targets list\n"
+            "  waybill targets forget billing-v1 --yes\n",
+        .run = targets};
 }
 
 Command instances_command() {

@@ -144,12 +144,14 @@ std::optional<Subscription> SubscriptionBook::change(
         problems.emplace_back("box: a subscription stays in its box; add another one");
     }
     if (!problems.empty()) throw ConfigError{std::move(problems)};
-    write(*subscription);
-    // Whoever changes it lets everybody try at once.
+    // Whoever changes it lets everybody try at once. Before it is written: after that nothing else can fail.
     if (auto known = failing(id)) {
         known->rests_until = {};
         note_failing(id, subscription->url == url ? known : std::nullopt);
     }
+    write(*subscription);
+    // Of what could not be opened some may be left.
+    subscription->problem = unseal_all(key_, *subscription);
     return subscription;
 }
 

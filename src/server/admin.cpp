@@ -52,7 +52,11 @@ std::string body_without_secrets(const HttpRequest& request) {
                 kept.emplace_back(name, value);
                 continue;
             }
-            for (const auto& [header, text] : value.as_object()) kept.emplace_back(header, "…");
+            Object headers;
+            for (const auto& [header, text] : value.as_object()) {
+                headers.emplace_back(header, text.is_null() ? json::Value{} : json::Value{"…"});
+            }
+            kept.emplace_back(name, std::move(headers));
         }
         return json::to_text(kept);
     } catch (const json::ReadError&) {
@@ -76,6 +80,11 @@ HttpResponse unknown_operation(const std::string& id) {
     return error_response(404, "not-found", "no operation " + id + " is known");
 }
 
+HttpResponse no_such_request(const HttpRequest& request) {
+    return error_response(404, "not-found",
+                          "there is no " + request.method + " " + std::string{request.path()});
+}
+
 OperationName name_of(const HttpRequest& request, const std::string& actor) {
     const std::string* const id = request.headers.find("Idempotency-Key");
     if (id == nullptr) return {.actor = actor};
@@ -83,6 +92,11 @@ OperationName name_of(const HttpRequest& request, const std::string& actor) {
 }
 
 }  // namespace
+
+bool Admin::is_of_order(const HttpRequest& request) {
+    const std::string_view path = request.path();
+    return path.starts_with(kOperations) && (request.method == "GET" || path.ends_with(kCancel));
+}
 
 HttpResponse Admin::handle(const HttpRequest& request, const std::string& actor) {
     try {
@@ -134,14 +148,16 @@ HttpResponse Admin::route(const HttpRequest& request, const std::string& actor) 
     if (const auto below = below_subscriptions(path);
         request.method == "POST" && below && SubscriptionDesk::asks_an_endpoint(*below)) {
         Operation once;
-        return with_problems_named(
-            [&] { return subscriptions_.order(request, *below, once).value(); });
+        return with_problems_named([&] {
+            return subscriptions_.order(request, *below, once).value_or(no_such_request(request));
+        });
     }
     if (request.method == "POST" && path.starts_with(kOperations) && path.ends_with(kCancel)) {
-        const std::string id =
+        const std::string id = url_decoded(
             path.substr(kOperations.size(),
-                        path.size() - std::min(path.size(), kOperations.size() + kCancel.size()));
-        return operations_.cancel(id, actor).value_or(unknown_operation(id));
+                        path.size() - std::min(path.size(), kOperations.size() + kCancel.size())));
+        return with_problems_named(
+            [&] { return operations_.cancel(id, actor).value_or(unknown_operation(id)); });
     }
     bool is_known = request.method == "POST";
     if (is_known) {
@@ -155,7 +171,7 @@ HttpResponse Admin::route(const HttpRequest& request, const std::string& actor) 
             });
         if (is_known) return response;
     }
-    return error_response(404, "not-found", "there is no " + request.method + " " + path);
+    return no_such_request(request);
 }
 
 HttpResponse Admin::question(const HttpRequest& request, const std::string& path) {
@@ -176,8 +192,8 @@ HttpResponse Admin::question(const HttpRequest& request, const std::string& path
     };
     if (const auto id = below("/v1/messages/"); !id.empty()) return message(id);
     if (const auto number = below("/v1/commands/"); !number.empty()) return command(number);
-    if (const auto id = below(kOperations); !id.empty()) return operation(id);
-    return error_response(404, "not-found", "there is no GET " + path);
+    if (const auto id = below(kOperations); !id.empty()) return operation(url_decoded(id));
+    return no_such_request(request);
 }
 
 std::optional<HttpResponse> Admin::order(const HttpRequest& request, const std::string& path,

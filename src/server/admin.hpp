@@ -46,6 +46,9 @@ public:
           subscriptions_(store, notebook, config_, std::move(subscriptions_changed)),
           store_(std::move(store)) {}
 
+    /// Asks after an order or cancels it: a few looks at notes, and it must not wait behind that order.
+    static bool is_of_order(const HttpRequest& request);
+
     /// `actor`: who asks, for the record.
     HttpResponse handle(const HttpRequest& request, const std::string& actor);
     /// POST /v1/messages of somebody who may do nothing else.
@@ -69,7 +72,9 @@ private:
     // admin_message.cpp
     HttpResponse message(const std::string& id);
     std::vector<OpenDelivery> open_deliveries(const MessageDetail& detail);
-    std::string why_unserved(const Target& target, const std::vector<InstanceSeen>& instances);
+    std::string why_unserved(const Target& target, const Config* config,
+                             const std::vector<InstanceSeen>& instances,
+                             const SubscriptionDesk::WhyItWaits& of_subscription);
 
     // admin_orders.cpp
     HttpResponse cancel(const std::string& id, const Operation& operation);
@@ -88,8 +93,10 @@ private:
     HttpResponse boxes();
     HttpResponse instances();
     HttpResponse targets();
-    HttpResponse forget(const std::string& box, const std::string& key, const Operation& operation);
-    std::optional<HttpResponse> refusal_to_forget(const std::string& box, const std::string& key);
+    HttpResponse forget(const Target& target, bool is_forced, const Operation& operation);
+    std::optional<HttpResponse> refusal_to_forget(const Target& target, bool is_forced);
+    std::optional<HttpResponse> refusal_to_forget_subscription(const Target& target, bool is_forced,
+                                                               const Config* config);
     /// Where a target of that key is registered; "inbox" where there is none, or several.
     std::string box_of(const std::string& key);
     HttpResponse pause(const std::string& box, bool paused);

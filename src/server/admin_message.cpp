@@ -53,32 +53,37 @@ std::vector<OpenDelivery> Admin::open_deliveries(const MessageDetail& detail) {
     const auto state = std::ranges::find(boxes, box, &BoxState::name);
     const std::vector<Target> registry = catalogue_.targets();
     const auto instances = who_.instances ? who_.instances() : std::vector<InstanceSeen>{};
+    const auto of_subscription = subscriptions_.why_they_wait();
     return server::open_deliveries(
-        detail.open,
-        {.registry = registry,
-         .box_is_paused = state != boxes.end() && state->paused,
-         .lanes_are_strict = is_strict(config.get(), box),
-         .now = system_clock().wall(),
-         .of_target = [&](const Target& target) { return why_unserved(target, instances); },
-         .lane = [&](const Entry& row) { return lane_of(row, store_.store()); }});
+        detail.open, {.registry = registry,
+                      .box_is_paused = state != boxes.end() && state->paused,
+                      .lanes_are_strict = is_strict(config.get(), box),
+                      .now = system_clock().wall(),
+                      .of_target =
+                          [&](const Target& target) {
+                              return why_unserved(target, config.get(), instances, of_subscription);
+                          },
+                      .lane = [&](const Entry& row) { return lane_of(row, store_.store()); }});
 }
 
 /// Whom nobody serves, or who is not to get anything now.
-std::string Admin::why_unserved(const Target& target, const std::vector<InstanceSeen>& instances) {
-    const auto config = config_();
+std::string Admin::why_unserved(const Target& target, const Config* config,
+                                const std::vector<InstanceSeen>& instances,
+                                const SubscriptionDesk::WhyItWaits& of_subscription) {
     if (target.key.starts_with(subscription_prefix)) {
         const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
-        const auto why = id ? subscriptions_.why_it_waits(*id) : std::nullopt;
+        const auto why = id ? of_subscription(*id) : std::nullopt;
         if (why) return *why;
-        if (is_of_a_file(target.key) && !config) return {};
+        if (is_of_a_file(target.key) && config == nullptr) return {};
         return is_of_a_file(target.key)
-                   ? "the subscription is no longer in the configuration: put it back with the "
-                     "same box, type and tenant, or `waybill targets forget " +
+                   ? "the subscription is not in this server's configuration: put it there with "
+                     "the same box, type and tenant, or, if no other server has it, `waybill "
+                     "targets forget " +
                          target.key + "`"
                    : "there is no such subscription any more; `waybill targets forget " +
                          target.key + "`";
     }
-    if (!can_tell_served(config.get(), who_)) return {};
+    if (!can_tell_served(config, who_)) return {};
     const bool is_run = std::ranges::any_of(
         instances, [&](const InstanceSeen& instance) { return serves(instance, target); });
     if (is_run || (who_.configuration_counts && is_served(*config, target))) return {};

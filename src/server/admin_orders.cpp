@@ -126,7 +126,10 @@ HttpResponse Admin::order_lane(const HttpRequest& request, bool skip, Operation&
 HttpResponse Admin::forget(const HttpRequest& request, const Operation& operation) {
     const Value body = json::parse(request.body);
     const std::string key = target_meant(text_of(body, "key"));
-    return forget(body.find("box") != nullptr ? text_of(body, "box") : box_of(key), key, operation);
+    const Value* const force = body.find("force");
+    return forget(
+        {.box = body.find("box") != nullptr ? text_of(body, "box") : box_of(key), .key = key},
+        force != nullptr && force->as_bool(), operation);
 }
 
 HttpResponse Admin::pause(const HttpRequest& request, bool paused) {

@@ -118,4 +118,19 @@ std::string url_encoded(std::string_view text) {
     return encoded;
 }
 
+std::string url_decoded(std::string_view text) {
+    std::string decoded;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const std::string_view digits = text.substr(std::min(at + 1, text.size()), 2);
+        unsigned byte = 0;
+        const auto [end, error] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+        const bool is_encoded = text[at] == '%' && digits.size() == 2 && error == std::errc{} &&
+                                end == digits.data() + digits.size();
+        decoded += is_encoded ? static_cast<char>(byte) : text[at];
+        if (is_encoded) at += 2;
+    }
+    return decoded;
+}
+
 }  // namespace waybill::server

@@ -32,7 +32,9 @@ Listing parse_listing_of_order(std::string_view query, std::vector<std::string> 
 /// "2026-01-31", "2026-01-31T12:00:00Z", or seconds since 1970. Throws BadQuery.
 StoreTime parse_time(std::string_view text);
 
-/// For a query: what is not plain becomes %HH.
+/// For a query or a part of a path: what is not plain becomes %HH.
 std::string url_encoded(std::string_view text);
+/// Of a part of a path. What nobody encoded, such as a lone percent sign, stays as it is.
+std::string url_decoded(std::string_view text);
 
 }  // namespace waybill::server

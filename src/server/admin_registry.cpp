@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/runtime/process_name.hpp"
 #include "core/wording.hpp"
 #include "server/admin.hpp"
 #include "server/admin_json.hpp"
@@ -30,6 +31,11 @@ void put_options(Object& object, const BoxOptions& options) {
     object.emplace_back("on_dead", options.on_dead == OnDead::halt ? "halt" : "advance");
     object.emplace_back("unmatched", unmatched_name(options.unmatched));
     object.emplace_back("concurrency", options.concurrency);
+}
+
+/// Of this process among the instances.
+std::string own_name(const Config& config) {
+    return config.instance == "auto" ? runtime::host_and_process() : config.instance;
 }
 
 const BoxConfig* find_box(const Config* config, const std::string& name) {
@@ -110,31 +116,53 @@ HttpResponse Admin::targets() {
     return json_response(200, Object{{"items", std::move(items)}});
 }
 
-/// One that somebody may still be told of is not forgotten: it would never hear of anything again.
-std::optional<HttpResponse> Admin::refusal_to_forget(const std::string& box,
-                                                     const std::string& key) {
-    const auto config = config_();
-    if (key.starts_with(subscription_prefix)) {
-        const std::string id = key.substr(subscription_prefix.size());
-        if (config && is_of_a_file(key) && is_served(*config, {.box = box, .key = key})) {
-            return error_response(
-                409, "configured",
-                "subscription " + id +
-                    " is configured here; take it out of the configuration first");
-        }
-        if (subscriptions_.question("/" + id).status != 200) return std::nullopt;
+/// Subscriptions of files are not told apart by who carries them out: others may have this one in theirs.
+std::optional<HttpResponse> Admin::refusal_to_forget_subscription(const Target& target,
+                                                                  bool is_forced,
+                                                                  const Config* config) {
+    const std::string id = target.key.substr(subscription_prefix.size());
+    if (config != nullptr && is_of_a_file(target.key) && is_served(*config, target)) {
+        return error_response(
+            409, "configured",
+            "subscription " + id + " is configured here; take it out of the configuration first");
+    }
+    if (subscriptions_.question("/" + id).status == 200) {
         return error_response(409, "subscribed",
                               "subscription " + id + " is there; `waybill subscriptions remove " +
                                   id + "` removes it, with what waits for it");
     }
+    if (is_forced || !is_of_a_file(target.key)) return std::nullopt;
+    Instances others = who_.instances ? who_.instances() : Instances{};
+    std::erase_if(others, [&](const InstanceSeen& one) { return !serves(one, target); });
+    if (config != nullptr && who_.configuration_counts) {
+        const auto self = std::ranges::find(others, own_name(*config), &InstanceSeen::name);
+        if (self != others.end()) others.erase(self);
+    }
+    if (others.empty()) return std::nullopt;
+    return error_response(
+        409, "served",
+        others.front().name + " carries out subscriptions of box " + detail::in_quotes(target.box) +
+            " and may have " + id +
+            " in its file. Stop all who do, or take it out of their files and reload them; then "
+            "`waybill targets forget " +
+            target.key + " --box " + target.box + " --force`");
+}
+
+/// One that somebody may still be told of is not forgotten: it would never hear of anything again.
+std::optional<HttpResponse> Admin::refusal_to_forget(const Target& target, bool is_forced) {
+    const auto config = config_();
+    const std::string& key = target.key;
+    if (key.starts_with(subscription_prefix)) {
+        return refusal_to_forget_subscription(target, is_forced, config.get());
+    }
     // Those who own it would go on, and what comes in would no longer be for it.
-    if (config && has_target(*config, box, key)) {
+    if (config && has_target(*config, target.box, key)) {
         return error_response(409, "configured",
                               key + " is configured here; take it out of the configuration first");
     }
     // The same for those who share the store.
     for (const InstanceSeen& instance : who_.instances ? who_.instances() : Instances{}) {
-        if (!serves(instance, {.box = box, .key = key})) continue;
+        if (!serves(instance, target)) continue;
         return error_response(409, "served",
                               instance.name + " serves " + key +
                                   "; take it out of its configuration first, or stop it");
@@ -142,15 +170,15 @@ std::optional<HttpResponse> Admin::refusal_to_forget(const std::string& box,
     return std::nullopt;
 }
 
-HttpResponse Admin::forget(const std::string& box, const std::string& key,
-                           const Operation& operation) {
-    if (auto refusal = refusal_to_forget(box, key)) return *std::move(refusal);
-    const bool was_there = catalogue_.forget_target(box, key);
+HttpResponse Admin::forget(const Target& target, bool is_forced, const Operation& operation) {
+    if (auto refusal = refusal_to_forget(target, is_forced)) return *std::move(refusal);
+    const bool was_there = catalogue_.forget_target(target.box, target.key);
     // Begun before and gone now: this order did it.
     if (!was_there && !operation.begun_before) {
         return error_response(404, "not-found", "there is no such target; see GET /v1/targets");
     }
-    return json_response(200, Object{{"box", box}, {"key", key}, {"forgotten", true}});
+    return json_response(200,
+                         Object{{"box", target.box}, {"key", target.key}, {"forgotten", true}});
 }
 
 HttpResponse Admin::pause(const std::string& box, bool paused) {

@@ -55,7 +55,7 @@ constexpr std::array kRoutes{
     Route{"GET", "/v1/instances", "Who works on the store, since when, with how many partitions"},
     Route{"GET", "/v1/targets", "The targets the store knows"},
     Route{"POST", "/v1/targets/forget", "What is open for a target counts no longer", "",
-          "box? key"},
+          "box? key force?"},
     Route{"GET", "/v1/subscriptions", "Who hears of what is published, who of them fails, and why"},
     Route{"POST", "/v1/subscriptions", "Adds one; its secret is in this answer and in no other", "",
           kSubscription},

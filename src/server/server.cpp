@@ -85,7 +85,7 @@ struct Server::Parts {
     /// What the store said last. For `probes`.
     Seldom<StoreHealth> store_numbers{std::chrono::seconds{5}};
     Desk desk{};
-    /// Whoever watches us does not wait behind an operator's long order.
+    /// Whoever watches us or an operator's long order does not wait behind it.
     Desk probes{};
     /// Nor does an operator behind an endpoint that is tried out.
     Desk errands{};
@@ -163,7 +163,8 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
     }
     const bool is_errand = request.path().starts_with("/v1/subscriptions/") &&
                            SubscriptionDesk::asks_an_endpoint(request.path());
-    at_desk(is_errand ? errands : desk, std::move(reply),
+    Desk& whose = is_errand ? errands : Admin::is_of_order(request) ? probes : desk;
+    at_desk(whose, std::move(reply),
             [this, actor, request = std::move(request)] { return admin.handle(request, actor); });
 }
 

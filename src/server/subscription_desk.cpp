@@ -101,6 +101,31 @@ Value parsed(const HttpRequest& request) {
     return request.body.empty() ? Value{Object{}} : json::parse(request.body);
 }
 
+/// In the store or in the configuration, which may be null.
+std::optional<Subscription> find_anywhere(SubscriptionBook& book, const Config* config,
+                                          const Uuid& id) {
+    if (auto found = book.find(id)) return found;
+    if (config == nullptr) return std::nullopt;
+    const auto fixed = std::ranges::find(config->subscriptions, id, &Subscription::id);
+    if (fixed == config->subscriptions.end()) return std::nullopt;
+    return *fixed;
+}
+
+using Failing = std::map<Uuid, SubscriptionFailing>;
+
+Failing failing_of(SubscriptionBook& book) {
+    Failing failing;
+    for (auto& [id, how] : book.failing()) failing.emplace(id, std::move(how));
+    return failing;
+}
+
+/// With how it fails, if it does.
+HttpResponse shown(SubscriptionBook& book, const Subscription& subscription) {
+    const auto failing = book.failing(subscription.id);
+    return json_response(
+        200, to_json(subscription, failing ? &*failing : nullptr, system_clock().wall()));
+}
+
 }  // namespace
 
 std::string sealing_key_of(const Config& config) {
@@ -143,54 +168,62 @@ DeliverOptions deliver_options_of(const Config& config) {
     return options;
 }
 
-SubscriptionBook SubscriptionDesk::book() const {
-    const auto config = config_();
-    return {notebook_, store_, config ? sealing_key_of(*config) : std::string{}};
+void SubscriptionDesk::tell_change() const {
+    try {
+        if (changed_) changed_();
+    } catch (const StoreError&) {
+        // The answer may have the only copy of a secret.
+    }
 }
 
-std::optional<Subscription> SubscriptionDesk::find(const Uuid& id) const {
-    if (auto found = book().find(id)) return found;
-    const auto config = config_();
-    if (!config) return std::nullopt;
-    const auto fixed = std::ranges::find(config->subscriptions, id, &Subscription::id);
-    if (fixed == config->subscriptions.end()) return std::nullopt;
-    return *fixed;
+SubscriptionBook SubscriptionDesk::book(const Config* config) const {
+    return {notebook_, store_, config != nullptr ? sealing_key_of(*config) : std::string{}};
 }
 
 HttpResponse SubscriptionDesk::question(const std::string& below) {
+    const auto config = config_();
+    SubscriptionBook its_book = book(config.get());
     if (!below.empty()) {
         const auto id = parse_uuid(below.substr(1));
-        const auto found = id ? find(*id) : std::nullopt;
-        return found ? shown(*found) : not_there(below.substr(1));
+        const auto found = id ? find_anywhere(its_book, config.get(), *id) : std::nullopt;
+        return found ? shown(its_book, *found) : not_there(below.substr(1));
     }
-    SubscriptionBook its_book = book();
-    std::map<std::string, SubscriptionFailing> failing;
-    for (auto& [id, how] : its_book.failing()) failing.emplace(to_string(id), std::move(how));
+    const Failing failing = failing_of(its_book);
     json::Array items;
     const auto add = [&](const Subscription& one) {
-        const auto how = failing.find(to_string(one.id));
+        const auto how = failing.find(one.id);
         items.emplace_back(
             to_json(one, how == failing.end() ? nullptr : &how->second, system_clock().wall()));
     };
-    if (const auto config = config_()) std::ranges::for_each(config->subscriptions, add);
+    if (config) std::ranges::for_each(config->subscriptions, add);
     std::ranges::for_each(its_book.list(), add);
     return json_response(200, Object{{"items", std::move(items)}});
 }
 
-std::optional<std::string> SubscriptionDesk::why_it_waits(const Uuid& id) const {
-    const auto subscription = find(id);
-    if (!subscription) return std::nullopt;
-    const auto failing = book().failing(id);
-    const StoreTime now = system_clock().wall();
-    // One that fails and is not left alone is asked like any other.
-    const bool counts = failing && failing->rests_until > now;
-    return server::why_it_waits(*subscription, counts ? &*failing : nullptr, now);
-}
-
-HttpResponse SubscriptionDesk::shown(const Subscription& subscription) const {
-    const auto failing = book().failing(subscription.id);
-    return json_response(
-        200, to_json(subscription, failing ? &*failing : nullptr, system_clock().wall()));
+SubscriptionDesk::WhyItWaits SubscriptionDesk::why_they_wait() const {
+    struct Known {
+        std::shared_ptr<const Config> config{};
+        SubscriptionBook book;
+        Failing failing{};
+    };
+    // The key to its secrets may be a program's to say: not for who asks of no subscription at all.
+    return [this, known = std::shared_ptr<Known>{}](
+               const Uuid& id) mutable -> std::optional<std::string> {
+        if (!known) {
+            auto config = config_();
+            SubscriptionBook its_book = book(config.get());
+            Failing failing = failing_of(its_book);
+            known = std::make_shared<Known>(
+                Known{std::move(config), std::move(its_book), std::move(failing)});
+        }
+        const auto subscription = find_anywhere(known->book, known->config.get(), id);
+        if (!subscription) return std::nullopt;
+        const auto how = known->failing.find(id);
+        const StoreTime now = system_clock().wall();
+        // One that fails and is not left alone is asked like any other.
+        const bool counts = how != known->failing.end() && how->second.rests_until > now;
+        return why_it_waits(*subscription, counts ? &how->second : nullptr, now);
+    };
 }
 
 std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
@@ -273,9 +306,11 @@ HttpResponse SubscriptionDesk::add(const Value& body, Operation& operation) {
 }
 
 HttpResponse SubscriptionDesk::change(const Uuid& id, const Change& change) {
-    const auto changed = book().change(id, change);
+    SubscriptionBook its_book = book();
+    const auto changed = its_book.change(id, change);
+    if (!changed) return not_there(to_string(id));
     tell_change();
-    return changed ? shown(*changed) : not_there(to_string(id));
+    return shown(its_book, *changed);
 }
 
 /// Nothing of one that is held is run, so nothing of it ends either before somebody lets it go on.
@@ -307,10 +342,10 @@ HttpResponse SubscriptionDesk::rotate(const Uuid& id, const Value& body, Operati
             secret.until = std::min(secret.until, later(now, *grace));
         }
         subscription.secrets.insert(subscription.secrets.begin(), {.value = fresh});
-        subscription.problem.clear();
     });
+    if (!changed) return not_there(to_string(id));
     tell_change();
-    return changed ? with_secret(200, *changed, body, operation) : not_there(to_string(id));
+    return with_secret(200, *changed, body, operation);
 }
 
 HttpResponse SubscriptionDesk::remove(const Uuid& id) {
@@ -321,8 +356,17 @@ HttpResponse SubscriptionDesk::remove(const Uuid& id) {
 
 /// An example, or a message that is stored, to its URL or to another: now, once, and nothing is written down.
 HttpResponse SubscriptionDesk::test(const Uuid& id, const Value& body) {
-    const auto subscription = find(id);
+    const auto config = config_();
+    SubscriptionBook its_book = book(config.get());
+    auto subscription = find_anywhere(its_book, config.get(), id);
     if (!subscription) return not_there(to_string(id));
+    // What nobody can open is not sent to anybody.
+    if (!subscription->problem.empty()) {
+        return error_response(409, "unusable", subscription->problem);
+    }
+    const std::string url = text_or(body, "url", subscription->url);
+    // Tokens are for its own endpoint alone.
+    if (url != subscription->url) subscription->headers = HttpHeaders{};
     Message message = example_of(*subscription, body);
     if (const std::string text = text_or(body, "message", ""); !text.empty()) {
         const auto wanted = parse_uuid(text);
@@ -330,7 +374,6 @@ HttpResponse SubscriptionDesk::test(const Uuid& id, const Value& body) {
         if (!stored) return error_response(404, "not-found", "there is no message " + text);
         message = *stored->summary.message;
     }
-    const auto config = config_();
     const DeliverOptions options = deliver_options_of(config ? *config : Config{});
     const StoreTime now = system_clock().wall();
     const auto secrets = deliver::secrets_at(*subscription, now);
@@ -341,7 +384,7 @@ HttpResponse SubscriptionDesk::test(const Uuid& id, const Value& body) {
         return error_response(409, "cannot-sign",
                               webhook::problem_of_secrets(secrets, subscription->signing));
     }
-    request->url = text_or(body, "url", subscription->url);
+    request->url = url;
     const http_out::Result result = http_out::perform(*request);
     Object report = deliver::report_of(result);
     report.emplace_back("message", to_string(message.id));

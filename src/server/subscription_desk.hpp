@@ -42,22 +42,22 @@ public:
     /// Nothing: there is no such order.
     std::optional<HttpResponse> order(const HttpRequest& request, const std::string& below,
                                       Operation& operation);
-    /// Why its messages wait, and what to do; empty: they do not. Nothing: there is no such subscription.
-    std::optional<std::string> why_it_waits(const Uuid& id) const;
+    /// Why the messages of one wait, and what to do; empty: they do not. Nothing: there is no such subscription.
+    using WhyItWaits = std::function<std::optional<std::string>(const Uuid& id)>;
+    /// For a few of them: what they have in common is looked up with the first, and once.
+    WhyItWaits why_they_wait() const;
     /// It waits for an answer of somebody else, seconds perhaps.
     static bool asks_an_endpoint(std::string_view below) { return below.ends_with("/test"); }
 
 private:
     using Change = std::function<void(Subscription&)>;
 
-    void tell_change() const {
-        if (changed_) changed_();
-    }
+    /// What was changed stays so, and whoever sends sees it within a second, also when this fails.
+    void tell_change() const;
 
-    SubscriptionBook book() const;
-    std::optional<Subscription> find(const Uuid& id) const;
-    /// With how it fails, if it does.
-    HttpResponse shown(const Subscription& subscription) const;
+    /// As the configuration in force says, which may be null.
+    SubscriptionBook book(const Config* config) const;
+    SubscriptionBook book() const { return book(config_().get()); }
     HttpResponse add(const json::Value& body, Operation& operation);
     HttpResponse change(const Uuid& id, const Change& change);
     HttpResponse skip(const Uuid& id);

@@ -105,11 +105,12 @@ std::vector<UnservedTarget> UnservedWatch::look() {
 std::string text_of(const UnservedTarget& target) {
     if (is_of_a_file(target.key)) {
         return "subscription " + target.key.substr(subscription_prefix.size()) + " of box " +
-               detail::in_quotes(target.box) + " is no longer in the configuration; " +
+               detail::in_quotes(target.box) + " is not in this server's configuration; " +
                detail::grouped(target.waiting) +
                (target.waiting == 1 ? " message waits" : " messages wait") +
-               " for it. Put it back with the same box, type and tenant, and they are sent; or let "
-               "go of them: `waybill targets forget " +
+               " for it. Put it there with the same box, type and tenant, and they are sent; or, "
+               "if "
+               "no other server has it, let go of them: `waybill targets forget " +
                target.key + " --box " + target.box + "`";
     }
     return "target " + detail::in_quotes(target.key) + " of box " + detail::in_quotes(target.box) +

@@ -37,8 +37,11 @@ std::string text_of(const Subscription& one) {
 
 /// Each thing that is sealed has a command of its own, which the problem names.
 std::string fix_of(const Subscription& one) {
-    std::string fix = "# set secrets.key to the key they were sealed with; if it is lost:";
     const std::string& text = one.problem;
+    if (text.find('`') == std::string::npos) {
+        return "waybill subscriptions remove " + to_string(one.id) + "   # and add it again";
+    }
+    std::string fix = "# set secrets.key to the key they were sealed with; if it is lost:";
     for (std::size_t at = text.find('`'); at != std::string::npos; at = text.find('`', at)) {
         const std::size_t end = text.find('`', at + 1);
         if (end == std::string::npos) break;

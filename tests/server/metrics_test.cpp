@@ -267,12 +267,6 @@ private:
     Gate& gate_;
 };
 
-/// Whatever happens, nobody waits at it for ever.
-struct OpenAtTheEnd {
-    Gate& gate;
-    ~OpenAtTheEnd() { gate.open(); }
-};
-
 TEST(Probes, AreAnsweredWhileAnOperatorsOrderTakesLong) {
     Gate gate;
     ServerUnderTest server{watched(), [&](std::unique_ptr<server::StoreAccess> store) {

@@ -2,6 +2,8 @@
 
 #include "server/operations.hpp"
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,10 +11,13 @@
 #include <gtest/gtest.h>
 
 #include "server/admin.hpp"
+#include "server/admin_query.hpp"
 #include "server/answer.hpp"
 #include "server/bulk.hpp"
 #include "server/fixture.hpp"
 #include "server/store_access.hpp"
+#include "support/background.hpp"
+#include "support/gate.hpp"
 #include "waybill/dead_letters.hpp"
 #include "waybill/testkit.hpp"
 
@@ -140,6 +145,35 @@ TEST_F(InterruptedOrders, DoNotFillUpWithWhatDiedAgainWhenLettersWereTakenByOthe
     EXPECT_EQ(calls, 200) << "each once";
 }
 
+/// An order that looks whether it was cancelled waits at a gate, once it was told so.
+class OrdersAtAGate final : public server::StoreAccess, private Notebook {
+public:
+    OrdersAtAGate(std::unique_ptr<server::StoreAccess> inner, Gate& gate, std::atomic<bool>& holds)
+        : inner_(std::move(inner)), gate_(gate), holds_(holds) {}
+    StoreHandle connect() override { return inner_->connect(); }
+    Notebook& notebook() override { return *this; }
+    Schema schema() override { return inner_->schema(); }
+    void migrate(std::uint32_t version) override { inner_->migrate(version); }
+    void backup(const std::string& path) override { inner_->backup(path); }
+
+private:
+    std::optional<std::string> note(const std::string& name) override {
+        if (name.starts_with("operation-cancel/") && holds_.exchange(false)) gate_.pass();
+        return inner_->notebook().note(name);
+    }
+    std::vector<Note> notes(const std::string& prefix) override {
+        return inner_->notebook().notes(prefix);
+    }
+    void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
+        inner_->notebook().keep_note(name, text, until);
+    }
+    void drop_note(const std::string& name) override { inner_->notebook().drop_note(name); }
+
+    std::unique_ptr<server::StoreAccess> inner_;
+    Gate& gate_;
+    std::atomic<bool>& holds_;
+};
+
 /// The same over a socket.
 class OperationIds : public testing::Test {
 protected:
@@ -169,9 +203,47 @@ protected:
     }
 
     const Source stripe_ = source_named("stripe", "stripe");
-    ServerUnderTest server_{config()};
+    Gate gate_;
+    std::atomic<bool> next_is_held_ = false;
+    ServerUnderTest server_{config(), [this](std::unique_ptr<server::StoreAccess> store) {
+                                return std::make_unique<OrdersAtAGate>(std::move(store), gate_,
+                                                                       next_is_held_);
+                            }};
     int sent_ = 0;
 };
+
+TEST_F(OperationIds, AnOrderIsCancelledAndAskedAfterWhileItIsCarriedOutAndNotBehindIt) {
+    let_die(3);
+    const std::string discard = "/v1/dead/discard?target=it";
+    order(discard + "&limit=1", "op-1");
+    next_is_held_ = true;
+    HttpAnswer ended;
+    Background running{
+        [&](const std::stop_token&) { ended = order(discard + "&limit=10", "op-1"); }};
+    const OpenAtTheEnd whatever_happens{gate_};
+    ASSERT_TRUE(gate_.wait_for_arrivals(1));
+
+    EXPECT_EQ(server_.operate("POST", "/v1/operations/op-1/cancel")->status, 202);
+    EXPECT_THAT(server_.operate("GET", "/v1/operations/op-1")->body,
+                HasSubstr(R"("state":"cancelling")"));
+
+    gate_.open();
+    running.join();
+    EXPECT_THAT(ended.body, HasSubstr(R"("carried_out":1)"));
+    EXPECT_THAT(ended.body, HasSubstr(R"("cancelled":true)"));
+}
+
+TEST_F(OperationIds, OneThatHasToBeEncodedInAPathIsFound) {
+    for (const std::string id : {"nightly 50%/a+b", "50%"}) {
+        ASSERT_EQ(order("/v1/dead/discard?target=it", id).status, 200);
+        const std::string path = "/v1/operations/" + server::url_encoded(id);
+
+        EXPECT_THAT(server_.operate("GET", path)->body, HasSubstr(R"("state":"done")")) << path;
+        EXPECT_EQ(server_.operate("POST", path + "/cancel")->status, 409) << "it has ended";
+    }
+    EXPECT_EQ(server_.operate("GET", "/v1/operations/50%")->status, 200) << "as it is";
+    EXPECT_EQ(server::url_decoded("%41%4z%g0%-1+%"), "A%4z%g0%-1+%");
+}
 
 TEST_F(OperationIds, ReplayTheAnswerAndRefuseAnotherOrder) {
     let_die(3);
@@ -329,6 +401,20 @@ TEST_F(InterruptedCommands, ACancelThatWasCarriedOutIsNoErrorWhenRepeated) {
 
     EXPECT_EQ(again.status, 202U) << again.body;
     EXPECT_EQ(kit.state_of(waits), Filter::State::dead);
+}
+
+TEST_F(InterruptedCommands, ASecretThatWasMadeIsToldAlsoWhenTheEndCannotBeWrittenDown) {
+    server::Operations operations{notes};
+    const server::OperationName name{"op-1", "ada", "rotate"};
+    const auto rotate = [](Operation& operation) {
+        if (operation.begun_before) return server::error_response(409, "outcome-unknown", "");
+        operation.kept_answer = "{}";
+        return server::json_response(200, json::Object{{"secret", "s"}});
+    };
+
+    EXPECT_THAT(operations.carry_out(name, rotate).body, HasSubstr(R"("secret":"s")"));
+    notes.loses_answers = false;
+    EXPECT_EQ(operations.carry_out(name, rotate).status, 409U) << "it has no other secret to tell";
 }
 
 /// A notebook whose writer dies after the first note.

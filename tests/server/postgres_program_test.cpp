@@ -125,7 +125,7 @@ command = ["/bin/true"]
 }
 
 TEST_F(PostgresProgram,
-       AnEndpointThatIsLeftAloneIsSeenByOtherProcessesAndForgottenOnceItLeftTheFile) {
+       AnEndpointThatIsLeftAloneIsSeenByOtherProcessesAndForgottenByForceOnceItLeftTheFile) {
     const std::string without =
         "store = \"" + url() + "\"\n[boxes.outbox]\n[egress]\nallow = ['127.0.0.1/32']\n";
     write("waybill.toml", without + R"(
@@ -148,8 +148,12 @@ retry = { max_attempts = 50, schedule = ["10ms"] }
     EXPECT_THAT(run_here({"targets", "list", "--json"}).output,
                 HasSubstr(R"("served":false,"waiting":1)"));
     EXPECT_THAT(run_here({"messages", "show", message}).output,
-                HasSubstr("waits: the subscription is no longer in the configuration"));
-    EXPECT_EQ(run_here({"targets", "forget", id, "--yes"}).code, 0);
+                HasSubstr("waits: the subscription is not in this server's configuration"));
+    // The server that runs has it in the file it has read.
+    const Ran refused = hear({"targets", "forget", id, "--yes"});
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.output, HasSubstr("carries out subscriptions of box \"outbox\" and may"));
+    EXPECT_EQ(run_here({"targets", "forget", id, "--yes", "--force"}).code, 0);
     EXPECT_TRUE(eventually({"messages", "show", message}, "state: done"));
     EXPECT_EQ(server.end(SIGTERM), 0);
 }

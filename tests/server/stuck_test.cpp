@@ -1,9 +1,17 @@
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/admin.hpp"
 #include "server/endpoint.hpp"
+#include "server/store_access.hpp"
+#include "server/unusable.hpp"
+#include "waybill/ownership.hpp"
 
 /// What an operator sees of webhooks that do not go out, and what it says to do.
 namespace waybill::test {
@@ -44,13 +52,51 @@ TEST(StuckWebhooks, OfASubscriptionThatLeftTheFileSayWhatToDo) {
 
     const std::string stats = server.operate("GET", "/v1/stats")->body;
     EXPECT_THAT(stats, HasSubstr("subscription " + id));
-    EXPECT_THAT(stats, HasSubstr("is no longer in the configuration; 1 message waits for it. Put "
-                                 "it back with the same box, type and tenant"));
+    EXPECT_THAT(stats, HasSubstr("is not in this server's configuration; 1 message waits for it. "
+                                 "Put it there with the same box, type and tenant"));
     EXPECT_THAT(stats, HasSubstr("`waybill targets forget " + key_of(fixed) + " --box outbox`"));
     EXPECT_THAT(stats, Not(HasSubstr("legacy_keys")));
 
     EXPECT_EQ(server.operate("POST", "/v1/targets/forget", forget)->status, 200);
     EXPECT_TRUE(is_done(server, message));
+}
+
+TEST(StuckWebhooks, OfASubscriptionThatAnotherServerMayHaveInItsFileAreNotForgottenByMistake) {
+    const auto memory = server::open_store("memory:", {});
+    StoreHandle store = memory->connect();
+    Subscription theirs;
+    theirs.id = static_subscription_id(theirs, 0);
+    const Target target = target_of(theirs);
+    const BoxDeclaration box{target.box, {}};
+    std::vector<InstanceSeen> instances{
+        {.name = "first", .executes = {target_number(target.box, subscription_prefix)}}};
+    server::Config config = with({});
+    config.instance = "first";
+    server::Admin admin{memory->connect(),
+                        memory->notebook(),
+                        [](const std::string&) {},
+                        [](const Message&) { return AppendResult{}; },
+                        [&] { return std::make_shared<const server::Config>(config); },
+                        {.instances = [&] { return instances; }}};
+    const auto forget = [&](const std::string& more) {
+        store.store().declare({&box, 1}, {&target, 1});
+        return admin.handle({.method = "POST",
+                             .target = "/v1/targets/forget",
+                             .body = R"({"key":")" + target.key + "\"" + more + "}"},
+                            "ada");
+    };
+
+    EXPECT_EQ(forget("").status, 200U) << "nobody else is there";
+    instances.push_back(instances.front());
+    instances.back().name = "second";
+    const HttpResponse refused = forget("");
+    EXPECT_EQ(refused.status, 409U);
+    EXPECT_THAT(refused.body, HasSubstr(R"("code":"served")"));
+    EXPECT_THAT(refused.body, HasSubstr("second carries out subscriptions of box"));
+    EXPECT_THAT(refused.body, HasSubstr("--force"));
+    EXPECT_EQ(forget(R"(,"force":true)").status, 200U);
+    instances.back().alive = false;
+    EXPECT_EQ(forget("").status, 200U);
 }
 
 TEST(StuckWebhooks, OneThatIsSubscribedIsNotForgottenByMistake) {
@@ -170,6 +216,41 @@ TEST(StuckWebhooks, AMessageOfAPausedSubscriptionSaysSoAndHowItGoesOn) {
     ASSERT_EQ(server.operate("POST", "/v1/boxes/pause", R"({"box":"outbox"})")->status, 200);
     EXPECT_EQ(why(server, message),
               "the box is paused; `waybill boxes resume outbox` lets it go on");
+}
+
+TEST(StuckWebhooks, AMessageForManySubscriptionsAsksForTheirKeyOnce) {
+    Endpoint endpoint;
+    TemporaryFolder folder;
+    server::Config config = with({});
+    config.secrets.key = "cmd:echo . >> " + folder.file("asked") + "; echo 0123456789abcdef";
+    ServerUnderTest server{config};
+    for (int n = 0; n < 3; ++n) {
+        added(server, R"({"paused":true,"url":")" + endpoint.url() + "\"}");
+    }
+    const std::string message = publish(server, "1");
+    const auto asked = [&] {
+        std::ifstream file{folder.file("asked")};
+        return std::count(std::istreambuf_iterator<char>{file}, {}, '.');
+    };
+    const auto before = asked();
+
+    const std::string shown = server.operate("GET", "/v1/messages/" + message)->body;
+
+    EXPECT_THAT(shown, HasSubstr("it is paused"));
+    EXPECT_EQ(asked(), before + 1);
+}
+
+TEST(StuckWebhooks, OneWhoseNoteCannotBeReadIsNotToldToChangeTheKey) {
+    Subscription unreadable;
+    unreadable.problem = "its note cannot be read: line 1";
+    Subscription sealed;
+    sealed.problem = "its secrets are sealed; `waybill subscriptions rotate-secret x`";
+
+    const Findings findings = server::findings_of(std::vector{unreadable, sealed});
+
+    EXPECT_THAT(findings.at(0).fix, Not(HasSubstr("secrets.key")));
+    EXPECT_THAT(findings.at(0).fix, HasSubstr("waybill subscriptions remove"));
+    EXPECT_THAT(findings.at(1).fix, HasSubstr("secrets.key"));
 }
 
 TEST(StuckWebhooks, AMessageThatIsTriedAgainLaterSaysWhenAndTheOneBehindItSaysWhichItWaitsFor) {

@@ -8,7 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/admin.hpp"
 #include "server/endpoint.hpp"
+#include "server/store_access.hpp"
 #include "support/background.hpp"
 #include "support/receiver.hpp"
 #include "waybill/webhook.hpp"
@@ -313,6 +315,47 @@ TEST(Subscriptions, AnAdditionOrARotationUnderOneIdIsCarriedOutOnceAndItsSecretT
     }
 }
 
+TEST(Subscriptions, ASecretThatWasJustMadeIsAnsweredAlsoWhenWhoSendsCannotBeTold) {
+    const auto memory = server::open_store("memory:", {});
+    server::Admin admin{memory->connect(),
+                        memory->notebook(),
+                        [](const std::string&) {},
+                        [](const Message&) { return AppendResult{}; },
+                        [] { return std::make_shared<const server::Config>(with({})); },
+                        {},
+                        [] {
+                            throw StoreError{Reaction::reconnect, "gone"};
+                        }};
+    const auto order = [&](const std::string& target, const std::string& body) {
+        return admin.handle({.method = "POST", .target = target, .body = body}, "ada");
+    };
+
+    const HttpResponse fresh = order("/v1/subscriptions", R"({"url":"http://127.0.0.1:9/"})");
+    ASSERT_EQ(fresh.status, 201U) << fresh.body;
+    EXPECT_THAT(fresh.body, HasSubstr("whsec_"));
+    const std::string id = json::parse(fresh.body).find("id")->as_string();
+
+    const HttpResponse rotated = order("/v1/subscriptions/" + id + "/rotate-secret", "");
+    EXPECT_EQ(rotated.status, 200U) << rotated.body;
+    EXPECT_THAT(rotated.body, HasSubstr("whsec_"));
+}
+
+TEST(Subscriptions, ToRemoveAHeaderIsNotTheSameOrderAsToSetIt) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string path =
+        "/v1/subscriptions/" +
+        added(server, R"({"headers":{"X-A":"1"},"url":")" + endpoint.url() + "\"}");
+    const auto order = [&](const std::string& body) {
+        return server.operate("POST", path, body, "Idempotency-Key: op-1\r\n");
+    };
+
+    ASSERT_EQ(order(R"({"headers":{"X-A":null}})")->status, 200);
+    EXPECT_EQ(order(R"({"headers":{"X-A":null}})")->status, 200);
+    EXPECT_THAT(order(R"({"headers":{"X-A":"v"}})")->body, HasSubstr("operation-conflict"));
+    EXPECT_THAT(order(R"({"X-A":null})")->body, HasSubstr("operation-conflict"));
+}
+
 TEST(Subscriptions, WhileASecretRotatesBothSign) {
     Endpoint endpoint;
     ServerUnderTest server{with({})};
@@ -418,6 +461,24 @@ TEST(Subscriptions, OneWhoseHeadersNobodyCanOpenWaitsUntilTheyAreSetAgain) {
     EXPECT_EQ(requests.at(0).headers.find("X-Plain"), nullptr);
 }
 
+TEST(Subscriptions, ANewSecretDoesNotHideThatTheHeadersCannotBeOpenedEither) {
+    Endpoint endpoint;
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "0123456789abcdef0123456789abcdef", 1);
+    server::Config config = with({});
+    config.secrets.key = "env:WAYBILL_TEST_SEALING_KEY";
+    ServerUnderTest server{config};
+    const std::string path =
+        "/v1/subscriptions/" +
+        added(server, R"({"headers":{"X-Token":"old"},"url":")" + endpoint.url() + "\"}");
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "another-key-of-some-length-indeed", 1);
+
+    EXPECT_THAT(server.operate("POST", path + "/rotate-secret")->body,
+                HasSubstr("its headers are sealed"));
+    EXPECT_THAT(server.operate("POST", path, R"({"headers":{"X-Token":"new"}})")->body,
+                Not(HasSubstr("sealed")))
+        << "it was mended, and is said not to be";
+}
+
 TEST(Subscriptions, AHeaderIsReplacedOrRemovedAndTheOthersStay) {
     Endpoint endpoint;
     ServerUnderTest server{with({})};
@@ -477,6 +538,51 @@ TEST(Subscriptions, AnExampleIsSentAtOnceAlsoToAnotherUrl) {
 
     EXPECT_EQ(endpoint.requests().size(), 1U);
     EXPECT_EQ(other.requests().size(), 1U);
+}
+
+TEST(Subscriptions, AnExampleToAnotherUrlHasNoneOfItsOwnHeaders) {
+    Endpoint endpoint;
+    Endpoint other;
+    Subscription with_token = to(endpoint);
+    with_token.headers.add("Authorization", "Bearer of-nobody-else");
+    ServerUnderTest server{with({with_token})};
+    const std::string path =
+        "/v1/subscriptions/" + to_string(server.config().subscriptions.front().id) + "/test";
+
+    ASSERT_EQ(server.operate("POST", path, R"({"url":")" + other.url() + "\"}")->status, 200);
+    ASSERT_EQ(server.operate("POST", path, R"({"url":")" + endpoint.url() + "\"}")->status, 200);
+
+    const HttpRequest elsewhere = other.requests().at(0);
+    EXPECT_EQ(elsewhere.headers.find("Authorization"), nullptr);
+    EXPECT_TRUE(is_signed_with(elsewhere, endpoint_secret));
+    EXPECT_EQ(*endpoint.requests().at(0).headers.find("Authorization"), "Bearer of-nobody-else");
+}
+
+TEST(Subscriptions, OfOneThatNobodyCanOpenNoExampleIsSentWithWhatIsSealed) {
+    Endpoint endpoint;
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "0123456789abcdef0123456789abcdef", 1);
+    server::Config config = with({});
+    config.secrets.key = "env:WAYBILL_TEST_SEALING_KEY";
+    ServerUnderTest server{config};
+    const std::string id =
+        added(server, R"({"headers":{"X-Token":"old"},"url":")" + endpoint.url() + "\"}");
+    ::setenv("WAYBILL_TEST_SEALING_KEY", "another-key-of-some-length-indeed", 1);
+
+    const auto refused = server.operate("POST", "/v1/subscriptions/" + id + "/test");
+
+    EXPECT_EQ(refused->status, 409);
+    EXPECT_THAT(refused->body, HasSubstr("sealed with another key"));
+    EXPECT_TRUE(endpoint.requests().empty());
+}
+
+TEST(Subscriptions, ATestBelowWhatIsNotThereIsNotFoundAndNoFailureOfOurs) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id = added(server, R"({"url":")" + endpoint.url() + "\"}");
+
+    const auto answer = server.operate("POST", "/v1/subscriptions/" + id + "/x/test");
+
+    EXPECT_EQ(answer->status, 404) << answer->body;
 }
 
 TEST(Subscriptions, WhileAnExampleWaitsForItsAnswerOperatorsDoNot) {

@@ -52,4 +52,10 @@ private:
     std::condition_variable_any changed_;
 };
 
+/// Whatever happens, nobody waits at it for ever.
+struct OpenAtTheEnd {
+    Gate& gate;
+    ~OpenAtTheEnd() { gate.open(); }
+};
+
 }  // namespace waybill::test
