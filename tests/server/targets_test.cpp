@@ -38,9 +38,9 @@ server::Config with_target(server::TargetConfig target) {
 }
 
 /// Somebody who receives what is forwarded, and answers as told.
-class Receiver {
+class Recipient {
 public:
-    explicit Receiver(std::vector<HttpResponse> answers)
+    explicit Recipient(std::vector<HttpResponse> answers)
         : answers_(std::move(answers)),
           door_({.port = 0}, [this](HttpRequest request, const http_in::Reply& reply) {
               const std::lock_guard lock{mutex_};
@@ -63,7 +63,7 @@ private:
 };
 
 TEST(UrlTarget, ForwardsTheBytesTheSendersHeadersAndOurSignature) {
-    Receiver receiver{{{.status = 204}}};
+    Recipient receiver{{{.status = 204}}};
     server::TargetConfig target;
     target.url = receiver.url();
     target.secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -89,9 +89,9 @@ TEST(UrlTarget, ForwardsTheBytesTheSendersHeadersAndOurSignature) {
 }
 
 TEST(UrlTarget, IsTriedAgainAfterAFailureAndDeadAfterAGone) {
-    Receiver receiver{{{.status = 500, .headers = {}, .body = "first"},
-                       {.status = 302, .headers = {{"Location", "/elsewhere"}}},
-                       {.status = 410, .headers = {}, .body = "gone for good"}}};
+    Recipient receiver{{{.status = 500, .headers = {}, .body = "first"},
+                        {.status = 302, .headers = {{"Location", "/elsewhere"}}},
+                        {.status = 410, .headers = {}, .body = "gone for good"}}};
     server::TargetConfig target;
     target.url = receiver.url();
     ServerUnderTest server{with_target(target)};
@@ -103,7 +103,7 @@ TEST(UrlTarget, IsTriedAgainAfterAFailureAndDeadAfterAGone) {
 }
 
 TEST(UrlTarget, APlaceThatOnlyWeCanReachIsNotCalled) {
-    Receiver receiver{{{.status = 204}}};
+    Recipient receiver{{{.status = 204}}};
     for (const std::string host : {"127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"}) {
         server::TargetConfig target;
         target.url = receiver.url();
@@ -123,7 +123,7 @@ TEST(UrlTarget, APlaceThatOnlyWeCanReachIsNotCalled) {
 
 TEST(UrlTarget, NobodyThereIsAFailureThatCanBeRequeued) {
     std::string nobody;
-    { nobody = Receiver{{{.status = 204}}}.url(); }
+    { nobody = Recipient{{{.status = 204}}}.url(); }
     server::TargetConfig target;
     target.url = nobody;
     target.options.retry.max_attempts = 2;
