@@ -14,10 +14,12 @@ namespace waybill::http_out {
 namespace {
 
 using test::always;
+using test::ask;
 using test::Asked;
 using test::Connection;
 using test::http_answer;
 using test::Receiver;
+using test::Tunnel;
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;

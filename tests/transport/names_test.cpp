@@ -19,6 +19,7 @@ using test::http_answer;
 using test::NameAnswer;
 using test::NameServer;
 using test::Receiver;
+using test::Tunnel;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
