@@ -422,4 +422,34 @@ TEST_F(EngineTest, ATenantWithManyMessagesGetsOneTurnLikeTheOthers) {
     EXPECT_LE(small, 2);
 }
 
+TEST_F(EngineTest, AnInlineRunThatCollidesForAMinuteIsTriedAboutOnceASecondAndNotCounted) {
+    engine::LocalBox box = a_box("orders", {}, {"a"});
+    box.targets[0].options.calls = Calls::inline_single;
+    Stepper& engine = run(box);
+    hold_all = "a";
+    engine.append({message("1")});
+
+    std::size_t runs = 0;
+    for (const LocalTime end = clock.now() + 1min; clock.now() < end;) {
+        if (engine.held().empty()) {
+            engine.run_for(1ms);
+        } else {
+            engine.give_back_held(engine.held().front().id);
+            ++runs;
+        }
+    }
+
+    EXPECT_GT(runs, 50U);
+    EXPECT_LT(runs, 90U);
+    EXPECT_EQ(engine.count(Event::Kind::failed), 0U);
+    while (engine.held().empty()) engine.run_for(1ms);
+    EXPECT_EQ(engine.held().front().items.front().attempt, 1U);
+    // One that gets through is as patient as a new one.
+    engine.finish_held(engine.held().front().id, Fail{"no"});
+    while (engine.held().empty()) engine.run_for(1ms);
+    engine.give_back_held(engine.held().front().id);
+    engine.run_for(20ms);
+    EXPECT_EQ(engine.held().size(), 1U);
+}
+
 }  // namespace waybill::test

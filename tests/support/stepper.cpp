@@ -98,9 +98,16 @@ void Stepper::run(engine::Run run) {
 }
 
 void Stepper::finish_held(engine::RunId run, Outcome outcome, const std::string& detail) {
+    end_held(run, engine::RunResult{.outcome = std::move(outcome), .detail = detail});
+}
+
+void Stepper::give_back_held(engine::RunId run) {
+    end_held(run, std::nullopt);
+}
+
+void Stepper::end_held(engine::RunId run, const std::optional<engine::RunResult>& result) {
     const auto found = std::ranges::find(held_, run, &engine::Run::id);
-    engine::RunResults results(found->items.size(),
-                               engine::RunResult{.outcome = outcome, .detail = detail});
+    engine::RunResults results(found->items.size(), result);
     held_.erase(found);
     engine_->on_outcome(clock_.now(), run, std::move(results));
     settle_down();

@@ -47,6 +47,8 @@ public:
     /// Appends to the store, and hands over or only wakes.
     std::vector<AppendResult> append(std::vector<Message> messages, bool hand_over = false);
     void finish_held(engine::RunId run, Outcome outcome, const std::string& detail = {});
+    /// As if the store could not carry it out.
+    void give_back_held(engine::RunId run);
 
     void on_event(const Event& event) noexcept override;
 
@@ -70,6 +72,7 @@ public:
 private:
     void call_store(const engine::ChannelCall& call);
     void run(engine::Run run);
+    void end_held(engine::RunId run, const std::optional<engine::RunResult>& result);
 
     engine::Config config_;
     Store& store_;

@@ -207,7 +207,8 @@ private:
     void apply(Work& work, Delivery& delivery, const RunState& run, const RunResult& result);
     void fail(Work& work, Delivery& delivery, const Fail& failure, Duration took,
               std::string_view detail);
-    void release(Work& work, Delivery& delivery);
+    void release(Work& work, Delivery& delivery, Duration pause = delay_floor);
+    void release_after_trouble(Work& work, Delivery& delivery);
     /// `because`: the predecessor it dies with. An operator's cancel does not halt the lane.
     void kill(Work& work, Delivery& delivery, std::string_view reason,
               std::string_view because = {}, bool may_halt = true);
@@ -391,7 +392,6 @@ private:
     std::vector<std::uint32_t> wanted_{};
     std::vector<ReadyQueue::Item> starting_{};
 
-    // operators
     std::deque<Command> waiting_commands_{};
     /// Id → partition, until the answer is durable.
     std::map<std::uint64_t, PartitionId> commands_seen_{};

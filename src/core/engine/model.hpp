@@ -34,6 +34,8 @@ struct Delivery {
     bool skipped = false;    ///< dead, and no reason to halt its lane
     bool announced = false;  ///< observers have heard how it ended
     bool waived = false;  ///< done because its target is forgotten: only here, the store never knew
+    /// Inline runs in a row that the store could not carry out; up to 100.
+    std::uint8_t troubles = 0;
     std::uint32_t failures = 0;
     StoreTime due{};
     /// Key in Machine::timers_ with timer_due, 0 for none.

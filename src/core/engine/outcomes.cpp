@@ -207,6 +207,8 @@ void Machine::end_part(const RunState& run, const RunState::Part& part,
     }
     if (result) {
         apply(work, delivery, run, *result);
+    } else if (is_inline(run)) {
+        release_after_trouble(work, delivery);
     } else {
         release(work, delivery);
     }
@@ -220,8 +222,9 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
     const Duration took = now_ - run.started_at;
     work.begun = work.begun || result.record == Record::unknown;
     if (result.record == Record::lost || result.record == Record::unknown) {
-        return release(work, delivery);
+        return release_after_trouble(work, delivery);
     }
+    delivery.troubles = 0;
     const bool recorded = result.record == Record::recorded || result.record == Record::already;
     if (recorded || std::holds_alternative<Done>(result.outcome)) {
         delivery.state = Delivery::State::done;
@@ -283,12 +286,20 @@ void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration
 }
 
 /// It did not count: again soon, but never in a spin.
-void Machine::release(Work& work, Delivery& delivery) {
+void Machine::release(Work& work, Delivery& delivery, Duration pause) {
     if (delivery.cancel) {
         return kill(work, delivery, "cancelled by an operator", {}, false);
     }
-    delivery.due = store_now() + delay_floor;
+    delivery.due = store_now() + pause;
     emit(Event::Kind::released, work, target_key(work, delivery));
+}
+
+/// The store could not carry out an inline run, because of a lost connection or a collision: no failure
+/// of the handler, so no number of them ends it, but what goes on colliding is tried ever less often.
+void Machine::release_after_trouble(Work& work, Delivery& delivery) {
+    static const Backoff pauses{.base = delay_floor, .cap = std::chrono::seconds{1}};
+    if (delivery.troubles < 100) ++delivery.troubles;
+    release(work, delivery, delay_after(pauses, delivery.troubles, random_.unit()));
 }
 
 void Machine::kill(Work& work, Delivery& delivery, std::string_view reason,
