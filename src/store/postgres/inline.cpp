@@ -1,12 +1,14 @@
 #include <libpq-events.h>
 
 #include "calls.hpp"
+#include "core/progress.hpp"
 #include "error_map.hpp"
-#include "progress.hpp"
 
 namespace waybill::postgres {
 namespace {
 
+using detail::progress_of;
+using detail::put_progress;
 using Record = InlineResult::Record;
 
 struct State {

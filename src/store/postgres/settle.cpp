@@ -3,10 +3,13 @@
 #include <set>
 
 #include "calls.hpp"
-#include "progress.hpp"
+#include "core/progress.hpp"
 
 namespace waybill::postgres {
 namespace {
+
+using detail::put_progress;
+using detail::was_dead;
 
 using RowKey = std::pair<PartitionId, Sequence>;
 

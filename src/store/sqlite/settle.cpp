@@ -1,30 +1,15 @@
 #include <algorithm>
 
 #include "calls.hpp"
+#include "core/progress.hpp"
 #include "pack.hpp"
 
 namespace waybill::sqlite {
 namespace {
 
-Progress* progress_of(Entry& entry, const std::string& target) {
-    const auto found = std::ranges::find(entry.progress, target, &Progress::target);
-    return found == entry.progress.end() ? nullptr : &*found;
-}
-
-void put_progress(Entry& entry, const Progress& change) {
-    if (Progress* known = progress_of(entry, change.target)) {
-        *known = change;
-    } else {
-        entry.progress.push_back(change);
-    }
-}
-
-/// A row may stay open beside its dead letter. When the settlement that said so is repeated after an
-/// operator requeued that letter, it must not come back.
-bool was_dead(Entry& entry, const std::string& target) {
-    const Progress* known = progress_of(entry, target);
-    return known != nullptr && known->state == Progress::State::dead;
-}
+using detail::progress_of;
+using detail::put_progress;
+using detail::was_dead;
 
 /// The settlements of one batch, one after the other.
 class Settling {

@@ -4,8 +4,8 @@
 
 #include "waybill/work.hpp"
 
-/// What is recorded of the deliveries of one row.
-namespace waybill::postgres {
+/// What a store records of the deliveries of one row.
+namespace waybill::detail {
 
 inline Progress* progress_of(Entry& entry, const std::string& target) {
     const auto found = std::ranges::find(entry.progress, target, &Progress::target);
@@ -27,4 +27,4 @@ inline bool was_dead(Entry& entry, const std::string& target) {
     return known != nullptr && known->state == Progress::State::dead;
 }
 
-}  // namespace waybill::postgres
+}  // namespace waybill::detail
