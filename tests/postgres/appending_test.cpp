@@ -1,5 +1,6 @@
 #include <csignal>
 
+#include "error_map.hpp"
 #include "pool.hpp"
 #include "postgres/fixture.hpp"
 #include "support/later.hpp"
@@ -48,6 +49,45 @@ TEST_F(Postgres, AnIdThatIsAppendedTwiceAtOnceIsThereOnce) {
     first.commit();
 
     EXPECT_EQ(second.get().at(0).status, Status::duplicate);
+    EXPECT_EQ(store_->count({}), 1U);
+}
+
+TEST_F(Postgres, OfABatchInWhichSomeAreKnownTheOthersAreFresh) {
+    append({order(2), order(4)});
+
+    const auto results = append({order(1), order(2), order(3), order(4, "k"), order(5, "k")});
+
+    std::vector<Status> statuses;
+    for (const AppendResult& result : results) statuses.push_back(result.status);
+    EXPECT_THAT(statuses, testing::ElementsAre(Status::fresh, Status::duplicate, Status::fresh,
+                                               Status::duplicate, Status::fresh));
+    EXPECT_LT(results[0].sequence, results[2].sequence);
+    EXPECT_EQ(store_->count({}), 5U);
+    EXPECT_EQ(store_->count({.state = Filter::State::open}), 5U);
+}
+
+TEST_F(Postgres, ARepeatThatIsFreshAfterAllIsNotBehindWhatCameAfterIt) {
+    append({order(1)});
+
+    const auto results = append({order(1, "k"), order(2, "k"), order(3)});
+
+    EXPECT_EQ(results[0].status, Status::duplicate);
+    EXPECT_EQ(results[1].status, Status::fresh);
+    EXPECT_LT(results[1].sequence, results[2].sequence);
+}
+
+/// It can neither be appended nor found.
+TEST_F(Postgres, AnIdThatATransactionCannotSeeIsACollisionForIt) {
+    auto db = stranger();
+    db->script("begin isolation level repeatable read; select 1", "test");
+    append({order(1)});
+
+    try {
+        append_on(*db, order(1));
+        FAIL() << "it was answered";
+    } catch (const postgres::ServerError& error) {
+        EXPECT_TRUE(error.is_collision()) << error.what();
+    }
     EXPECT_EQ(store_->count({}), 1U);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -69,13 +70,16 @@ struct Batch {
     }
 };
 
+using Rounds = std::vector<std::vector<std::size_t>>;
+enum class Rule : std::uint8_t { as_given, firsts_first };
+
 /// Which items go into one statement: what it answers must not depend on what it does, so that none of them shares an id
-/// or a key with another. The first of each come first: then all keys are locked in their order by one statement, and
-/// two batches do not wait for each other.
-std::vector<std::vector<std::size_t>> rounds_of(std::span<const Append> batch) {
+/// or a key with another. With the first of each in the first one all keys are locked in their order by one statement,
+/// and two batches do not wait for each other.
+Rounds rounds_of(std::span<const Append> batch, Rule rule) {
     std::vector<std::size_t> left(batch.size());
     std::iota(left.begin(), left.end(), std::size_t{0});
-    std::vector<std::vector<std::size_t>> rounds;
+    Rounds rounds;
     while (!left.empty()) {
         std::set<Uuid> ids;
         std::set<std::pair<std::string_view, std::string_view>> keys;
@@ -87,7 +91,7 @@ std::vector<std::vector<std::size_t>> rounds_of(std::span<const Append> batch) {
                                                                     message.dedup_key};
             const bool is_repeat =
                 ids.contains(message.id) || (!message.dedup_key.empty() && keys.contains(key));
-            if (is_repeat) {
+            if (is_repeat || (rule == Rule::as_given && !later.empty())) {
                 later.push_back(i);
                 continue;
             }
@@ -126,19 +130,35 @@ void append_round(Database& db, std::span<const Append> batch,
 
 std::vector<AppendResult> append_once(Database& db, std::span<const Append> batch,
                                       std::span<const PartitionId> partitions) {
-    const auto rounds = rounds_of(batch);
     std::vector<AppendResult> results(batch.size());
-    const auto append_all = [&] {
+    const auto append_all = [&](const Rounds& rounds) {
         for (const auto& round : rounds) append_round(db, batch, partitions, round, results);
     };
+    const Rounds as_given = rounds_of(batch, Rule::as_given);
     // One statement is one commit, and one round trip. Who is inside a transaction shares its fate.
-    if (db.in_transaction() || rounds.size() <= 1) {
-        append_all();
+    if (db.in_transaction() || as_given.size() <= 1) {
+        append_all(as_given);
         return results;
     }
-    Transaction transaction{db};
-    append_all();
-    transaction.commit();
+    const auto append_and_commit = [&](const Rounds& rounds, const auto& is_good) {
+        Transaction transaction{db};
+        append_all(rounds);
+        if (!is_good()) return false;
+        transaction.commit();
+        return true;
+    };
+    // A repeat is nearly always a duplicate. One that is fresh, for what it repeats was itself known by its id or key,
+    // must not be behind what came after it.
+    const Rounds firsts_first = rounds_of(batch, Rule::firsts_first);
+    const auto no_repeat_is_fresh = [&] {
+        const auto is_fresh = [&](std::size_t i) { return results[i].status == Status::fresh; };
+        return std::none_of(firsts_first.begin() + 1, firsts_first.end(), [&](const auto& round) {
+            return std::ranges::any_of(round, is_fresh);
+        });
+    };
+    if (!append_and_commit(firsts_first, no_repeat_is_fresh)) {
+        append_and_commit(as_given, [] { return true; });
+    }
     return results;
 }
 
