@@ -15,12 +15,12 @@ create schema waybill authorization waybill_owner;
 create role waybill_server login;
 grant usage on schema waybill to waybill_server;
 grant select, insert, update, delete on all tables in schema waybill to waybill_server;
-grant usage on all sequences in schema waybill to waybill_server;
+grant usage, select on all sequences in schema waybill to waybill_server;
 grant execute on all functions in schema waybill to waybill_server;
 alter default privileges for role waybill_owner in schema waybill
     grant select, insert, update, delete on tables to waybill_server;
 alter default privileges for role waybill_owner in schema waybill
-    grant usage on sequences to waybill_server;
+    grant usage, select on sequences to waybill_server;
 alter default privileges for role waybill_owner in schema waybill
     grant execute on functions to waybill_server;
 -- For `waybill doctor`, to see the transactions of others.

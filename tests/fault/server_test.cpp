@@ -1,6 +1,7 @@
 #include <set>
 
 #include "fault/fixture.hpp"
+#include "waybill/system.hpp"
 
 /// A server that crashes, ends its sessions, reads only, or is replaced by its standby.
 namespace waybill::fault {
@@ -178,6 +179,26 @@ TEST_F(Server, ThatOnlyReadsIsLeftAloneAndSaidSoUntilItWritesAgain) {
 
     app->append(order(1, 2));
     expect_all_done(2);
+}
+
+/// It looks as it did when the dump was made: the same owners, the same epochs.
+TEST_F(Server, WhoseTablesAreRestoredUnderALiveInstanceHasThemReadAgain) {
+    instances_.start(instance("only"));
+    ASSERT_TRUE(instances_.wait_for(event("scanned"), 16));
+    auto app = publisher(conninfo());
+    Message soon = order(1, 1);
+    soon.not_before = system_clock().wall() + 2s;
+    app->append(soon);
+    cluster_.dump(database_, "waybill", "dump.sql");
+    ASSERT_EQ(count(Filter::State::open), 1U);
+    expect_all_done(1);
+
+    cluster_.ask("set client_min_messages = warning; drop schema waybill cascade", database_);
+    cluster_.restore(database_, "dump.sql");
+
+    EXPECT_EQ(count(Filter::State::done), 0U);
+    EXPECT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_EQ(count(Filter::State::done), 1U);
 }
 
 }  // namespace

@@ -227,6 +227,19 @@ void PostgresCluster::stop() {
     server_.end(SIGINT);
 }
 
+void PostgresCluster::dump(const std::string& database, const std::string& schema,
+                           const std::string& name) {
+    run({postgres_program("pg_dump"), "--schema=" + schema, "--file=" + folder_.path() + "/" + name,
+         conninfo(database)},
+        folder_.path() + "/log");
+}
+
+void PostgresCluster::restore(const std::string& database, const std::string& name) {
+    run({postgres_program("psql"), "--no-psqlrc", "--quiet", "--single-transaction",
+         "--set=ON_ERROR_STOP=1", "--file=" + folder_.path() + "/" + name, conninfo(database)},
+        folder_.path() + "/log");
+}
+
 void PostgresCluster::promote() {
     run({postgres_program("pg_ctl"), "promote", "-w", "-D", folder_.path() + "/data"},
         folder_.path() + "/log");

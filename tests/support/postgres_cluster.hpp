@@ -81,6 +81,10 @@ public:
     /// Statements of a superuser; what the last one answers first.
     std::string ask(const std::string& statements, const std::string& database = "postgres") const;
 
+    /// As SQL, and back from it.
+    void dump(const std::string& database, const std::string& schema, const std::string& name);
+    void restore(const std::string& database, const std::string& name);
+
     /// As `pg_ctl stop -m immediate`: a crash of the server.
     void crash();
     /// As `pg_ctl stop -m fast`.

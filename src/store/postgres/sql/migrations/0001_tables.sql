@@ -8,14 +8,6 @@ language sql stable parallel safe as $$
     select (extract(epoch from statement_timestamp()) * 1000000)::bigint
 $$;
 
--- The timeline: another cluster, a promoted standby and a restored backup each have another one, and
--- tokens of the old one prove nothing there. (pg_control_checkpoint() lags behind a promotion.)
-create function waybill.generation() returns text
-language sql stable parallel safe as $$
-    select system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
-    from pg_control_system()
-$$;
-
 -- One row: how often the registry of targets changed.
 create table waybill.store (
     one boolean primary key default true check (one),
@@ -155,6 +147,16 @@ create index open_xact on waybill.open (xact);
 create index open_due on waybill.open (partition, due, sequence) where due <> 0 and not parked;
 create index open_lane on waybill.open (lane, sequence) where lane is not null and not parked;
 create index open_requeued on waybill.open (message) where message is not null;
+
+-- Which life of the store this is: another cluster, a promoted standby, and tables restored from a backup
+-- each are another one, and tokens of the old one prove nothing there. (pg_control_checkpoint() lags
+-- behind a promotion.)
+create function waybill.generation() returns text
+language sql stable parallel safe as $$
+    select system_identifier || '/' || 'waybill.open'::regclass::oid || '/'
+        || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+    from pg_control_system()
+$$;
 
 -- For scans, so that they do not walk over all that was deleted and is still in the index while somebody
 -- holds an old snapshot: every row of the partition up to the sequence `through` that is open is in
