@@ -54,6 +54,12 @@ struct Case {
 };
 
 const Case kCases[] = {
+    {"DaysWithoutATable",
+     [](Facts& f) {
+         f.missing_days = {"20261116", "20261117"};
+     },
+     Severity::warning, "missing-days", "of 20261116, 20261117 have",
+     "select waybill.make_days(14, 15);"},
     {"SlotWithoutReader",
      [](Facts& f) { f.slots = {{.name = "old", .kept_bytes = std::uint64_t{5} << 30}}; },
      Severity::warning, "unused-slot", "5,120 MiB", "pg_drop_replication_slot('old')"},

@@ -230,5 +230,16 @@ TEST_F(PostgresDoctor, ADatabaseThatCannotBeReachedIsAFinding) {
     EXPECT_THAT(examine(" dbname=nowhere"), has("unreachable", "nowhere", "pg_isready"));
 }
 
+TEST_F(PostgresDoctor, MissesTheTablesOfTheComingDaysAndItsFixMakesThem) {
+    EXPECT_THAT(examine(), lacks("missing-days"));
+
+    schema_.advance(14 * 24h);
+    const Findings found = examine();
+    mend(found, "missing-days");
+
+    EXPECT_THAT(found, has("missing-days", "have no table of their own", "make_days(14, 15)"));
+    EXPECT_THAT(examine(), lacks("missing-days"));
+}
+
 }  // namespace
 }  // namespace waybill::test

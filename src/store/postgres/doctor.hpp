@@ -111,6 +111,8 @@ struct Facts {
     /// By key, with how many messages wait for it.
     std::vector<std::pair<Target, std::uint64_t>> unserved{};
     std::uint64_t partitions_of_dead = 0;
+    /// Of today and tomorrow, those whose messages have no table of their own: 20261116.
+    std::vector<std::string> missing_days{};
     std::vector<std::string> paused_boxes{};
     StoreHealth health{};
     /// What could not be looked at, and why.

@@ -231,6 +231,12 @@ Facts collect(const std::string& conninfo, const DoctorOptions& options) {
     look("tables", facts, [&] { ask_tables(db, schema, facts); });
     if (facts.schema.version == 0) return facts;
     look("store clock", facts, [&] { ask_clock(db, sql::doctor_store_clock, facts); });
+    if (facts.schema.missing.empty()) {
+        look("days", facts, [&] {
+            Rows rows = db.read(sql::doctor_days);
+            while (rows.next()) facts.missing_days.push_back(rows.string(0));
+        });
+    }
     look("instances", facts, [&] { ask_instances(db, facts); });
     look("targets", facts, [&] { ask_targets(db, facts); });
     look("boxes", facts, [&] {

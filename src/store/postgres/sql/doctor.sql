@@ -87,6 +87,13 @@ select count(*) from waybill.partition p left join waybill.instance i on i.incar
 where p.owner <> '00000000-0000-0000-0000-000000000000'
     and not coalesce(waybill.is_alive(i, waybill.clock()), false);
 
+-- name: doctor_days
+-- Of today and tomorrow, those without a table of their own.
+select waybill.day_name(day) from (select waybill.clock() / 86400000000 as today) t,
+    generate_series(today, today + 1) day
+where to_regclass('waybill.finished_' || waybill.day_name(day)) is null
+order by 1;
+
 -- name: doctor_tables
 -- From how many dead rows on autovacuum comes: as the table says, else as the server does.
 select c.relname::text, coalesce(s.n_live_tup, 0)::bigint, coalesce(s.n_dead_tup, 0)::bigint,
