@@ -40,12 +40,12 @@ void PrintTo(const Language& language, std::ostream* out) {
     *out << language.name;
 }
 
-class ReceiverOf : public testing::TestWithParam<Language> {
+class Receiving {
 protected:
-    void start(const std::string& set, const std::string& secrets) {
-        process_ = std::make_unique<Process>(
-            GetParam().program, folder_.path().string(), GetParam().words, Process::Errors::to_ours,
-            std::vector<std::string>{"WEBHOOK_SECRETS=" + secrets, "WEBHOOK_SET=" + set});
+    void start(const Executable& program, const std::vector<std::string>& words,
+               const std::vector<std::string>& environment) {
+        process_ = std::make_unique<Process>(program, folder_.path().string(), words,
+                                             Process::Errors::to_ours, environment);
         url_ = "http://127.0.0.1:" + std::to_string(process_->port()) + "/webhooks";
     }
     static Message message(const std::string& id) {
@@ -81,6 +81,14 @@ protected:
     TemporaryFolder folder_;
     std::unique_ptr<Process> process_{};
     std::string url_{};
+};
+
+class ReceiverOf : public Receiving, public testing::TestWithParam<Language> {
+protected:
+    void start(const std::string& set, const std::string& secrets) {
+        Receiving::start(GetParam().program, GetParam().words,
+                         {"WEBHOOK_SECRETS=" + secrets, "WEBHOOK_SET=" + set});
+    }
 };
 
 TEST_P(ReceiverOf, BelievesWhatWeSendOnceAndNothingElse) {
@@ -128,6 +136,33 @@ TEST_P(ReceiverOf, ChecksWithThePublicKeyWhereItsLanguageCan) {
 
 INSTANTIATE_TEST_SUITE_P(, ReceiverOf, testing::ValuesIn(languages()),
                          [](const auto& one) { return std::string{one.param.name}; });
+
+#ifdef WAYBILL_DOTNET
+class OutboxNetsReceiver : public Receiving, public testing::Test {};
+
+TEST_F(OutboxNetsReceiver, InCSharpBelievesWhatWeSendOnceItComparesInOneCase) {
+    const std::string home = folder_.path().string();
+    const std::vector<std::string> environment{
+        "DOTNET_CLI_HOME=" + home, "DOTNET_CLI_TELEMETRY_OPTOUT=1", "DOTNET_NOLOGO=1",
+        "XDG_DATA_HOME=" + home, "WEBHOOK_SECRET=as-written"};
+    const Ran built = Process{{WAYBILL_DOTNET},
+                              home,
+                              {"build", WAYBILL_RECEIVERS "/outboxnet.cs", "-o", home + "/out"},
+                              Process::Errors::to_output,
+                              environment}
+                          .finish();
+    ASSERT_EQ(built.code, 0) << built.output;
+    start({WAYBILL_DOTNET}, {home + "/out/outboxnet.dll"}, environment);
+    sets_ = {HeaderSet::outbox};
+    sender_ = {"as-written"};
+
+    EXPECT_EQ(sent(first_), "200 handled");
+    EXPECT_EQ(sent(first_), "200 duplicate");
+    EXPECT_THAT(sent(headers_of(second_), second_.body + " "), HasSubstr("401 "));
+    sender_ = {"another"};
+    EXPECT_THAT(sent(second_), HasSubstr("401 "));
+}
+#endif
 
 }  // namespace
 }  // namespace waybill::test
