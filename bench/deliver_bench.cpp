@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -66,11 +67,34 @@ Subscription to(const std::string& url, const std::string& type, std::uint32_t i
     return subscription;
 }
 
+/// A store, and another way to it.
+struct Stores {
+    StoreHandle store{};
+    StoreHandle other{};
+};
+
+BoxOptions outbox_options() {
+    return {.keep_done = Duration{}, .concurrency = 8'192};
+}
+
+void publish_to(Waybill& app, int count, const std::string& type, const std::string& tenant = {}) {
+    std::vector<Message> batch;
+    for (int i = 0; i < count; ++i) {
+        batch.push_back({.box = "outbox",
+                         .type = type,
+                         .body = std::string(1'024, 'x'),
+                         .content_type = "application/json",
+                         .tenant = tenant});
+        if (batch.size() == 100) app.append(std::exchange(batch, {}));
+    }
+    if (!batch.empty()) app.append(std::move(batch));
+}
+
 /// An application with an outbox and these subscriptions. Of the first it is known when it answers.
 class Sender {
 public:
-    Sender(StoreHandle store, StoreHandle other, std::vector<Subscription> subscriptions)
-        : watched_(subscriptions.front().id), app_({.store = std::move(store)}) {
+    Sender(Stores stores, std::vector<Subscription> subscriptions)
+        : watched_(subscriptions.front().id), app_({.store = std::move(stores.store)}) {
         rlimit files{};
         ::getrlimit(RLIMIT_NOFILE, &files);
         files.rlim_cur = files.rlim_max;
@@ -85,27 +109,25 @@ public:
         };
         const std::vector<std::shared_ptr<SubscriptionReader>> readers{
             std::make_shared<FixedSubscriptions>(std::move(subscriptions))};
-        app_.outbox("outbox", {.keep_done = Duration{}, .concurrency = 8'192})
+        app_.outbox("outbox", outbox_options())
             .to_subscriptions(
-                std::make_shared<Deliverer>(std::move(other), readers, nullptr, options));
+                std::make_shared<Deliverer>(std::move(stores.other), readers, nullptr, options));
         app_.observe(finished_);
-        app_.start();
     }
+    void start() { app_.start(); }
     void publish(int count, const std::string& type, const std::string& tenant = {}) {
-        std::vector<Message> batch;
-        for (int i = 0; i < count; ++i) {
-            batch.push_back({.box = "outbox",
-                             .type = type,
-                             .body = std::string(1'024, 'x'),
-                             .content_type = "application/json",
-                             .tenant = tenant});
-            if (batch.size() == 100) app_.append(std::exchange(batch, {}));
-        }
-        if (!batch.empty()) app_.append(std::move(batch));
+        publish_to(app_, count, type, tenant);
     }
     void publish_and_wait(int count) {
         finished_.expect(count);
         publish(count, "t");
+        finished_.wait();
+    }
+
+    /// So many wait for it already.
+    void start_and_wait(int count) {
+        finished_.expect(count);
+        start();
         finished_.wait();
     }
 
@@ -142,36 +164,93 @@ struct File {
     std::string folder{};
 };
 
-void deliver_sqlite(benchmark::State& state) {
-    const File file;
-    const HttpSink sink;
+Stores sqlite_stores(const File& file) {
     auto store = sqlite::open(file.folder + "/w.db");
     auto other = store->connect();
-    Sender sender{std::move(store),
-                  std::move(other),
+    return {std::move(store), std::move(other)};
+}
+
+/// Published and delivered in the same time.
+void deliver(benchmark::State& state, Stores stores) {
+    const HttpSink sink;
+    Sender sender{std::move(stores),
                   {to(sink.url(), "*", static_cast<std::uint32_t>(state.range(0)))}};
+    sender.start();
     sender.publish_and_wait(1'000);
     for (auto _ : state) sender.publish_and_wait(kMessages);
     state.SetItemsProcessed(state.iterations() * kMessages);
+}
+
+/// Delivered only: they were published before, by somebody else.
+void deliver_backlog(benchmark::State& state, const std::function<Stores()>& open) {
+    const HttpSink sink;
+    const Subscription to_sink = to(sink.url(), "*", static_cast<std::uint32_t>(state.range(0)));
+    {
+        Sender registers{open(), {to_sink}};
+        registers.start();
+        registers.publish_and_wait(1'000);
+    }
+    for (auto _ : state) {
+        {
+            Waybill publisher{{.store = open().store}};
+            publisher.outbox("outbox", outbox_options());
+            publish_to(publisher, kMessages, "t");
+        }
+        Sender sender{open(), {to_sink}};
+        const auto begin = std::chrono::steady_clock::now();
+        sender.start_and_wait(kMessages);
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        state.SetIterationTime(took.count());
+    }
+    state.SetItemsProcessed(state.iterations() * kMessages);
+}
+
+void deliver_sqlite(benchmark::State& state) {
+    const File file;
+    deliver(state, sqlite_stores(file));
 }
 BENCHMARK(deliver_sqlite)->Arg(64)->Arg(1'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 
+void deliver_backlog_sqlite(benchmark::State& state) {
+    const File file;
+    deliver_backlog(state, [&] { return sqlite_stores(file); });
+}
+BENCHMARK(deliver_backlog_sqlite)
+    ->Arg(64)
+    ->Arg(1'000)
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
+
 #ifdef WAYBILL_WITH_POSTGRES
-void deliver_postgres(benchmark::State& state) {
+/// A store of its own: a subscription that is gone stays registered, and its messages would wait.
+std::function<Stores()> postgres_stores(benchmark::State& state) {
     const char* const conninfo = std::getenv("WAYBILL_POSTGRES");
-    if (conninfo == nullptr) return state.SkipWithError("script/bench starts its PostgreSQL");
-    const HttpSink sink;
-    // A store of its own: a subscription that is gone stays registered, and its messages would wait.
+    if (conninfo == nullptr) {
+        state.SkipWithError("script/bench starts its PostgreSQL");
+        return {};
+    }
     static int stores = 0;
     const postgres::Options own{.schema = "deliver_" + std::to_string(++stores)};
-    Sender sender{postgres::open(conninfo, own),
-                  postgres::open(conninfo, own),
-                  {to(sink.url(), "*", static_cast<std::uint32_t>(state.range(0)))}};
-    sender.publish_and_wait(1'000);
-    for (auto _ : state) sender.publish_and_wait(kMessages);
-    state.SetItemsProcessed(state.iterations() * kMessages);
+    return [conninfo, own] {
+        return Stores{postgres::open(conninfo, own), postgres::open(conninfo, own)};
+    };
+}
+
+void deliver_postgres(benchmark::State& state) {
+    if (const auto open = postgres_stores(state)) deliver(state, open());
 }
 BENCHMARK(deliver_postgres)->Arg(64)->Arg(1'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void deliver_backlog_postgres(benchmark::State& state) {
+    if (const auto open = postgres_stores(state)) deliver_backlog(state, open);
+}
+BENCHMARK(deliver_backlog_postgres)
+    ->Arg(64)
+    ->Arg(1'000)
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
 #endif
 
 /// 50 healthy endpoints, and so many that never answer; each gets its share of the messages.
@@ -179,12 +258,11 @@ void deliver_beside_hanging(benchmark::State& state) {
     const File file;
     const HttpSink sink;
     const HttpSink silent{false};
-    auto store = sqlite::open(file.folder + "/w.db");
-    auto other = store->connect();
     std::vector<Subscription> all;
     for (int i = 0; i < 50; ++i) all.push_back(to(sink.url(), "t", 8));
     for (int i = 0; i < state.range(0); ++i) all.push_back(to(silent.url(), "hang", 8));
-    Sender sender{std::move(store), std::move(other), std::move(all)};
+    Sender sender{sqlite_stores(file), std::move(all)};
+    sender.start();
     if (state.range(0) > 0) sender.publish(200, "hang");
     sender.publish_and_wait(100);
     constexpr int kEach = 400;
@@ -203,9 +281,8 @@ void report(benchmark::State& state, std::vector<double>& microseconds) {
 void deliver_latency(benchmark::State& state) {
     const File file;
     const HttpSink sink;
-    auto store = sqlite::open(file.folder + "/w.db");
-    auto other = store->connect();
-    Sender sender{std::move(store), std::move(other), {to(sink.url(), "*", 8)}};
+    Sender sender{sqlite_stores(file), {to(sink.url(), "*", 8)}};
+    sender.start();
     sender.publish_and_wait(10);
     std::vector<double> took;
     for (auto _ : state) {
@@ -221,13 +298,12 @@ void deliver_beside_a_busy_tenant(benchmark::State& state) {
     const File file;
     const HttpSink sink;
     const HttpSink busy_sink;
-    auto store = sqlite::open(file.folder + "/w.db");
-    auto other = store->connect();
     Subscription quiet = to(sink.url(), "*", 8);
     quiet.tenant = "quiet";
     Subscription busy = to(busy_sink.url(), "*", 8);
     busy.tenant = "busy";
-    Sender sender{std::move(store), std::move(other), {quiet, busy}};
+    Sender sender{sqlite_stores(file), {quiet, busy}};
+    sender.start();
     for (int i = 0; i < 10; ++i) sender.publish_and_be_answered("quiet");
     const int at_once = static_cast<int>(state.range(0)) / 20;
     std::jthread publisher{[&](const std::stop_token& stop) {
