@@ -114,10 +114,12 @@ struct Load {
     bool laned = false;
     /// Processes that each append their share, and handle what they own.
     int instances = 1;
+    /// Laned ones are handled in order.
+    bool strict = true;
 };
 
-inline BoxOptions box_options(bool laned) {
-    return {.lanes = laned ? Lanes::strict : Lanes::none, .concurrency = 1'024};
+inline BoxOptions box_options(bool strict) {
+    return {.lanes = strict ? Lanes::strict : Lanes::none, .concurrency = 1'024};
 }
 
 inline void append_some(Waybill& app, const Load& load, std::uint64_t first) {
