@@ -48,7 +48,8 @@ public:
         const LocalTime now = clock_.now();
         return now >= delivery_.deadline ? Duration{} : delivery_.deadline - now;
     }
-    /// Signalled at the deadline, at shutdown and when the partition was lost.
+    /// Signalled at the deadline, at shutdown (for a target that ends by itself: when shutdown_timeout is
+    /// over), when the partition was lost and when an operator cancels.
     const std::stop_token& stop_token() const { return stop_; }
     bool stop_requested() const { return stop_.stop_requested(); }
 

@@ -91,6 +91,9 @@ struct TargetOptions {
     std::uint32_t batch_max = 100;
     /// Nothing of it starts; what comes for it waits, in its order.
     bool held = false;
+    /// At a stop what runs is not told at once: it has `shutdown_timeout` to end, counts as it ends, and
+    /// is told when that is over. For what knows nothing of us: a program, somebody else's answer.
+    bool ends_by_itself = false;
 
     bool operator==(const TargetOptions&) const = default;
 };

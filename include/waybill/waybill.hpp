@@ -89,6 +89,8 @@ struct On {
     std::vector<std::string> legacy_keys{};
     /// on_batch: messages per call at most. 1 … 10,000.
     std::uint32_t batch_max = 100;
+    /// At a stop it is told when shutdown_timeout is over, not at once, and counts as it ends.
+    bool ends_by_itself = false;
 };
 
 /// The target options of a preset, for those who come from another library:
@@ -218,8 +220,9 @@ public:
 
     /// Begins to own and to handle; returns at once. Any number of times, after each stop().
     void start();
-    /// No new starts; running handlers get their stop token and shutdown_timeout to end; what has not
-    /// ended is given back uncounted. Returns when all of it is done.
+    /// No new starts; running handlers get their stop token and shutdown_timeout to end, those that end by
+    /// themselves the token only after that; what has not ended is given back uncounted. Returns when
+    /// all of it is done.
     void stop();
     /// start(), until SIGTERM or SIGINT or stop(), then stop().
     void run();

@@ -112,7 +112,8 @@ TargetOptions options_of(const Subscription& subscription) {
             .timeout = std::min(subscription.timeout, Duration{10min}) + kMargin,
             .concurrency = subscription.concurrency,
             .rate = subscription.rate,
-            .held = is_held(subscription)};
+            .held = is_held(subscription),
+            .ends_by_itself = true};
 }
 
 Uuid static_subscription_id(const Subscription& subscription, std::uint32_t ordinal) {

@@ -5,7 +5,6 @@
 
 #include "server/egress.hpp"
 #include "server/subscription_desk.hpp"
-#include "server/targets/command_target.hpp"
 #include "server/targets/url_target.hpp"
 #include "waybill/system.hpp"
 
@@ -34,7 +33,8 @@ On on_of(const TargetConfig& config) {
             .rate = config.options.rate,
             .source = config.target.matcher.source,
             .tenant = config.target.matcher.tenant,
-            .legacy_keys = config.target.legacy_keys};
+            .legacy_keys = config.target.legacy_keys,
+            .ends_by_itself = true};
 }
 
 /// The message, as a line of the log: for first steps and for watching.
@@ -56,7 +56,8 @@ Handler log_target(Log& log) {
 using Rules = std::shared_ptr<const http_out::Egress>;
 
 void add_target(Box box, const TargetConfig& config, const Config& all, const Rules& rules,
-                http_out::HttpOut& out, Log& log) {
+                http_out::HttpOut& out, const std::shared_ptr<RunningCommands>& commands,
+                Log& log) {
     const std::string& type = config.target.matcher.type;
     const std::string& key = config.target.key;
     if (!config.url.empty()) {
@@ -74,7 +75,8 @@ void add_target(Box box, const TargetConfig& config, const Config& all, const Ru
                    out, system_clock()),
                on_of(config));
     } else if (!config.command.empty()) {
-        box.on(type, key, command_target(config.command, all.secret_variables), on_of(config));
+        box.on(type, key, command_target(config.command, all.secret_variables, commands),
+               on_of(config));
     } else {
         box.on(type, key, log_target(log), on_of(config));
     }
@@ -165,7 +167,7 @@ Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpO
         described.to_subscriptions(deliverer);
         for (const TargetConfig& target : config.targets) {
             if (target.target.box == box.name) {
-                add_target(described, target, config, rules, out, log);
+                add_target(described, target, config, rules, out, commands_, log);
             }
         }
     }
@@ -185,6 +187,18 @@ void Generation::start() {
 Generation::~Generation() {
     intake.reset();
     app.stop();
+    // An engine that has given up leaves threads behind, and a command that one of them waits for.
+    commands_->kill_all();
+}
+
+void Farewell::to(std::unique_ptr<Generation> leaving) {
+    wait();
+    auto leave = [leaving = std::move(leaving)]() mutable { leaving.reset(); };
+    thread_ = std::thread{std::move(leave)};  // lint: allow(seams) see there
+}
+
+void Farewell::wait() {
+    if (thread_.joinable()) thread_.join();
 }
 
 }  // namespace waybill::server

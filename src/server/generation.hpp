@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <thread>
 
 #include "server/config/config.hpp"
 #include "server/log.hpp"
 #include "server/metrics.hpp"
 #include "server/store_access.hpp"
+#include "server/targets/command_target.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/deliver.hpp"
 #include "waybill/intake.hpp"
@@ -49,6 +51,26 @@ public:
 
 private:
     Log& log_;
+    std::shared_ptr<RunningCommands> commands_ = std::make_shared<RunningCommands>();
+};
+
+/// Ends the generation before this one on a thread of its own: that takes as long as what it runs, and a
+/// signal to stop must not wait for it. One at a time, so that reload after reload keeps no more than two.
+///
+/// Thread safety: none; who reloads and stops.
+/// Lifetime:      the destructor waits.
+class Farewell {
+public:
+    Farewell() = default;
+    ~Farewell() { wait(); }
+    Farewell(const Farewell&) = delete;
+    Farewell& operator=(const Farewell&) = delete;
+
+    void to(std::unique_ptr<Generation> leaving);
+    void wait();
+
+private:
+    std::thread thread_{};  // lint: allow(seams) its own thread is the point
 };
 
 }  // namespace waybill::server

@@ -82,6 +82,7 @@ struct Server::Parts {
     /// might be the door's, and everybody would wait.
     std::shared_mutex mutex{};
     std::unique_ptr<Generation> generation;
+    Farewell farewell{};
     /// What the store said last. For `probes`.
     Seldom<StoreHealth> store_numbers{std::chrono::seconds{5}};
     Desk desk{};
@@ -339,6 +340,7 @@ void Server::reload(const Config& config) {
     const http_in::Options options = door_options(config);
     const bool keeps_tls = options.tls.has_value() && !parts.config.server.tls_cert.empty();
     const auto tls = keeps_tls ? http_in::read_tls(*options.tls) : nullptr;
+    parts.farewell.wait();
     auto fresh =
         std::make_unique<Generation>(config, *parts.store, parts.out, parts.log, parts.metrics);
     fresh->start();
@@ -364,6 +366,7 @@ void Server::reload(const Config& config) {
             parts.config.server.tls_key = kept.tls_key;
         }
     }
+    parts.farewell.to(std::move(old));
     parts.door->set_limits(options.request, options.per_address);
     if (tls) {
         parts.door->set_tls(tls);
@@ -388,6 +391,7 @@ void Server::stop() {
         last = std::move(parts.generation);
     }
     last.reset();
+    parts.farewell.wait();
     if (const std::string file = file_of(parts.config.store); !file.empty()) {
         ::unlink(local_access_file(file).c_str());
     }

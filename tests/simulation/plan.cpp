@@ -31,6 +31,8 @@ TargetOptions draw_target_options(Dice& dice) {
     } else if (dice.chance(0.2)) {
         options.calls = Calls::inline_single;
     }
+    // Not drawn, so that the other draws of a seed stay what they were.
+    options.ends_by_itself = options.retry.max_attempts % 2 == 0;
     return options;
 }
 

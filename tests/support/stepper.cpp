@@ -42,6 +42,7 @@ void Stepper::settle_down() {
         for (engine::Run& start : commands.runs) {
             run(std::move(start));
         }
+        cancelled_.insert(cancelled_.end(), commands.cancels.begin(), commands.cancels.end());
     }
 }
 

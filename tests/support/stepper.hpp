@@ -65,6 +65,8 @@ public:
     const std::vector<std::string>& starts() const { return starts_; }
     std::uint64_t count(Event::Kind kind) const;
     const std::vector<engine::Run>& held() const { return held_; }
+    /// Those that were asked to end.
+    const std::vector<engine::RunId>& cancelled() const { return cancelled_; }
     /// Sizes of the calls made, in order.
     const std::vector<std::size_t>& batches() const { return batches_; }
     std::uint64_t reads() const { return reads_; }
@@ -84,6 +86,7 @@ private:
     std::vector<std::size_t> batches_{};
     std::uint64_t reads_ = 0;
     std::vector<engine::Run> held_{};
+    std::vector<engine::RunId> cancelled_{};
     std::map<Event::Kind, std::uint64_t> counts_{};
     std::vector<engine::Run> to_run_{};
 };

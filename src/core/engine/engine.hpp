@@ -19,6 +19,9 @@
 /// simulation (tests/simulation) are two such shells around the same machine.
 namespace waybill::engine {
 
+/// Whoever is told only when the time of a stop is over has this long to obey.
+inline constexpr Duration last_moment = std::chrono::seconds{2};
+
 struct LocalTarget {
     Target target{};
     TargetOptions options{};
@@ -176,7 +179,8 @@ public:
 
     /// Begins to beat and to own. Once.
     void start(LocalTime now);
-    /// No new starts; drains, gives everything back, then is_stopped(). Runs get cancelled.
+    /// No new starts; drains, gives everything back, then is_stopped(). Runs get cancelled: at once, or those
+    /// that end by themselves when shutdown_timeout is over; then they have `last_moment`.
     void stop(LocalTime now);
 
     void on_tick(LocalTime now);

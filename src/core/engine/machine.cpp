@@ -42,24 +42,6 @@ void Machine::start(LocalTime now) {
     turn(now);
 }
 
-void Machine::stop(LocalTime now) {
-    now_ = now;
-    if (stopping_) {
-        return;
-    }
-    stopping_ = true;
-    stop_deadline_ = later(now, config_.options.shutdown_timeout);
-    next_beat_ = now;
-    for (auto& [id, run] : runs_) {
-        if (!run.ghost) {
-            run.cancelled = true;
-            commands_.cancels.push_back(id);
-        }
-    }
-    std::ranges::sort(commands_.cancels);
-    turn(now);
-}
-
 void Machine::on_tick(LocalTime now) {
     turn(now);
 }
@@ -169,7 +151,7 @@ void Machine::turn(LocalTime now) {
     if (!started_ || stopped_) {
         return;
     }
-    if (stopping_ && (now_ >= stop_deadline_ || (resigned_ && owned_.empty() && gives_.empty()))) {
+    if (stopping_ && (waited_long_enough() || (resigned_ && owned_.empty() && gives_.empty()))) {
         stopped_ = true;
         emit({.kind = Event::Kind::stopped});
         return;

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t any_chain = UINT32_MAX;
 
 /// The state machine behind Engine. One class, because every rule reads the same state; one file per
 /// rule of the blueprint: owning, reading, loading, lanes, starting, outcomes, settling, window,
-/// operators.
+/// operators, stopping.
 class Machine {
 public:
     Machine(Config config, Random& random, Observer& observer);
@@ -105,7 +105,6 @@ private:
     void on_scan(const ReadRequest& request, ReadPage& page);
     void on_due(const ReadRequest& request, ReadPage& page);
     void on_lanes(ReadPage& page);
-    struct LaneRead;
     void take_lane(Partition& partition, const LaneRead& read, ReadPage& page);
     void on_parked(const ReadRequest& request, ReadPage& page);
     void on_reconcile(const ReadRequest& request, ReadPage& page);
@@ -248,6 +247,9 @@ private:
     void rewind_chain(std::uint32_t box, std::uint32_t chain);
     void charge(Work& work, std::uint32_t chain, bool add);
 
+    // stopping.cpp
+    bool waited_long_enough();
+
     // operators.cpp
     void on_command(const Command& command);
     void carry_out(Work* work, const Command& command);
@@ -324,13 +326,6 @@ private:
     std::uint64_t increment_began_ = 0;
     /// Works that wait for the next complete increment.
     std::vector<std::pair<PartitionId, Sequence>> unproven_{};
-    struct LaneRead {
-        PartitionId partition = 0;
-        std::uint64_t key = 0;
-        std::string lane{};
-        std::uint32_t chain = 0;
-        Sequence from = 0;
-    };
     std::deque<LaneRead> lane_reads_{};
     std::vector<LaneRead> lanes_asked_{};
     /// Rows with a due time up to here are in memory or accounted for otherwise.

@@ -79,4 +79,13 @@ struct RunState {
 
 using RunMap = std::unordered_map<RunId, RunState>;
 
+/// The rest of a lane, to be read from there on.
+struct LaneRead {
+    PartitionId partition = 0;
+    std::uint64_t key = 0;
+    std::string lane{};
+    std::uint32_t chain = 0;
+    Sequence from = 0;
+};
+
 }  // namespace waybill::engine

@@ -22,6 +22,7 @@ RegisteredTarget target_of(std::string type, std::string key, On on, Calls calls
         .rate = on.rate,
         .calls = calls,
         .batch_max = on.batch_max,
+        .ends_by_itself = on.ends_by_itself,
     };
     return registered;
 }
@@ -37,6 +38,7 @@ On on_like(const Preset& preset) {
         .concurrency = preset.target.concurrency,
         .rate = preset.target.rate,
         .batch_max = preset.target.batch_max,
+        .ends_by_itself = preset.target.ends_by_itself,
     };
 }
 

@@ -45,11 +45,11 @@ void HandShell::start() {
 void HandShell::stop() {
     const Turn turn{*this};
     if (!started_ || engine_.is_stopped() || turn.is_nested()) return;
-    const LocalTime patience = later(system_clock().now(), shutdown_timeout_);
+    patience_ = later(system_clock().now(), shutdown_timeout_);
     engine_.stop(now());
     while (!engine_.is_stopped()) {
-        const bool may_answer = budget_.running() > 0 && system_clock().now() < patience;
-        if (round(may_answer ? patience : LocalTime::min()) || may_answer) continue;
+        const bool may_answer = budget_.running() > 0 && system_clock().now() < patience_;
+        if (round(may_answer ? patience_ : LocalTime::min()) || may_answer) continue;
         if (engine_.next_tick() == local_never) break;
         not_before_ = std::max(later(now(), std::chrono::milliseconds{1}), engine_.next_tick());
     }
@@ -144,6 +144,8 @@ void HandShell::run(engine::Run& run) {
 }
 
 void HandShell::cancel(std::span<const engine::RunId> runs) {
+    // Whoever is told when the time of a stop is over answers a moment later.
+    patience_ = std::max(patience_, later(system_clock().now(), engine::last_moment));
     for (const auto& box : carriers_) {
         for (const Carrier& carrier : box) {
             if (carrier.executor) carrier.executor->cancel(runs);

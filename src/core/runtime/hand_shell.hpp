@@ -62,6 +62,8 @@ private:
     Clock& clock_;
     SystemRandom random_;
     const Duration shutdown_timeout_;
+    /// Of a stop: until then answers may come.
+    LocalTime patience_ = LocalTime::min();
     engine::Engine engine_;
     const std::shared_ptr<Mailbox> mailbox_;
     const std::vector<std::vector<Carrier>> carriers_;

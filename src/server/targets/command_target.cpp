@@ -24,6 +24,8 @@ constexpr Duration kDeferDelay = std::chrono::seconds{30};
 constexpr std::size_t kErrorsBytesMax = 2'000;
 /// How often a waiting process is asked about its deadline.
 constexpr int kLookMs = 50;
+/// From SIGTERM to SIGKILL. Shorter than what an engine gives at the end of a stop.
+constexpr int kLastWordsMs = 500;
 
 class Pipe {
 public:
@@ -115,15 +117,18 @@ bool read_some(int end, std::string& said) {
     return true;
 }
 
+enum class End : std::uint8_t { by_itself, out_of_time, unwanted };
+
 /// Feeds the body and gathers the errors, until the program has ended: others that it started may keep
-/// the pipe open. False: out of time.
-bool converse(Pipe& input, Pipe& errors, int ended, std::string_view body, std::string& said,
-              const Context& context) {
+/// the pipe open.
+End converse(Pipe& input, Pipe& errors, int ended, std::string_view body, std::string& said,
+             const Context& context) {
     ::fcntl(input.write_end(), F_SETFL, O_NONBLOCK);
     ::fcntl(errors.read_end(), F_SETFL, O_NONBLOCK);
     if (body.empty()) input.close_write();
     for (;;) {
-        if (context.stop_requested() || context.time_left() <= Duration{}) return false;
+        if (context.time_left() <= Duration{}) return End::out_of_time;
+        if (context.stop_requested()) return End::unwanted;
         // Closed ends are -1, which poll passes over.
         std::array<pollfd, 3> waiting{
             {{ended, POLLIN, 0}, {errors.read_end(), POLLIN, 0}, {input.write_end(), POLLOUT, 0}}};
@@ -140,12 +145,36 @@ bool converse(Pipe& input, Pipe& errors, int ended, std::string_view body, std::
             for (int page = 0; page < 16 && errors.read_end() >= 0; ++page) {
                 if (!read_some(errors.read_end(), said)) errors.close_read();
             }
-            return true;
+            return End::by_itself;
         }
     }
 }
 
+/// What it started has the same moment to clean up.
+void ask_to_end(pid_t child, int ended) {
+    ::kill(-child, SIGTERM);
+    pollfd waiting{ended, POLLIN, 0};
+    ::poll(&waiting, 1, kLastWordsMs);
+}
+
 }  // namespace
+
+void RunningCommands::began(pid_t child) {
+    const std::lock_guard lock{mutex_};
+    if (is_closed_) ::kill(-child, SIGKILL);
+    children_.insert(child);
+}
+
+void RunningCommands::ended(pid_t child) {
+    const std::lock_guard lock{mutex_};
+    children_.erase(child);
+}
+
+void RunningCommands::kill_all() {
+    const std::lock_guard lock{mutex_};
+    is_closed_ = true;
+    for (const pid_t child : children_) ::kill(-child, SIGKILL);
+}
 
 bool is_message_variable(std::string_view name) {
     const auto is_it = [&](const auto& field) { return field.first == name; };
@@ -169,27 +198,31 @@ Outcome outcome_of_exit(int wait_status, const std::string& errors) {
     }
 }
 
-Handler command_target(std::vector<std::string> command, std::vector<std::string> hidden) {
-    return [command = std::move(command), hidden = std::move(hidden)](const Message& message,
-                                                                      Context& context) -> Outcome {
+Handler command_target(std::vector<std::string> command, std::vector<std::string> hidden,
+                       std::shared_ptr<RunningCommands> running) {
+    return [command = std::move(command), hidden = std::move(hidden), running = std::move(running)](
+               const Message& message, Context& context) -> Outcome {
         Pipe input;
         Pipe errors;
         const pid_t child = spawn({.command = command,
                                    .environment = environment_for(message, context, hidden),
                                    .input = input.read_end(),
                                    .errors = errors.write_end()});
+        running->began(child);
         input.close_read();
         errors.close_write();
         const Descriptor ended{static_cast<int>(::syscall(SYS_pidfd_open, child, 0))};
         std::string said;
-        if (ended.number >= 0 &&
-            converse(input, errors, ended.number, message.body, said, context)) {
-            int status = 0;
-            ::waitpid(child, &status, 0);
-            return outcome_of_exit(status, said);
-        }
-        ::kill(-child, SIGKILL);
-        ::waitpid(child, nullptr, 0);
+        const End end = ended.number < 0
+                            ? End::out_of_time
+                            : converse(input, errors, ended.number, message.body, said, context);
+        if (end == End::unwanted) ask_to_end(child, ended.number);
+        if (end != End::by_itself) ::kill(-child, SIGKILL);
+        // Before it is waited for: afterwards its number may be somebody else's.
+        running->ended(child);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        if (end == End::by_itself) return outcome_of_exit(status, said);
         return Fail{.reason = "took too long and was killed"};
     };
 }
