@@ -1,5 +1,6 @@
 /// The roles of docs/operating/roles.sql, tried one by one.
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -92,6 +93,26 @@ TEST_F(Roles, TheServerHandlesWhatThePublisherPublishesAndChangesNoTable) {
     EXPECT_THAT(examine("waybill_server"), Not(Contains(Field(&Finding::name, "not-seen"))));
     expect_refused(
         [] { session("waybill_server")->script("create table waybill.mine (x int)", "x"); });
+}
+
+/// It ran, and its low-water marks never moved: "permission denied for sequence" once a second.
+TEST_F(Roles, AServerThatMayDrawFromTheSequenceAndNotReadItIsFoundAndMended) {
+    PostgresCluster& cluster = PostgresServer::instance().cluster();
+    const auto reads = [] { session("waybill_server")->script("table waybill.sequence", "x"); };
+    const auto is_lacking = Field(&Finding::name, "missing-privileges");
+    // Named one by one, and all at once.
+    for (const std::string taken : {"select", "usage, select"}) {
+        cluster.ask("revoke " + taken + " on all sequences in schema waybill from waybill_server",
+                    "roles");
+        expect_refused(reads);
+
+        const Findings found = examine("waybill_server");
+        ASSERT_THAT(found, Contains(is_lacking)) << taken;
+        cluster.ask(std::ranges::find(found, "missing-privileges", &Finding::name)->fix, "roles");
+
+        EXPECT_NO_THROW(reads()) << taken;
+        EXPECT_THAT(examine("waybill_server"), Not(Contains(is_lacking))) << taken;
+    }
 }
 
 TEST_F(Roles, ThePublisherSeesNothing) {

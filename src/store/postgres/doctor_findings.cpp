@@ -83,7 +83,7 @@ std::string grants_of(const std::vector<Lack>& lacks, const std::string& schema,
         const std::string to = " in schema " + quoted(schema) + " to " + quoted(role) + ";\n";
         return "grant usage on schema " + quoted(schema) + " to " + quoted(role) + ";\n" +
                "grant select, insert, update, delete on all tables" + to +
-               "grant usage on all sequences" + to + "grant execute on all functions" + to;
+               "grant usage, select on all sequences" + to + "grant execute on all functions" + to;
     }
     std::string grants;
     for (const Lack& lack : lacks) grants += grant_of(lack, schema, role) + "\n";

@@ -48,8 +48,9 @@ from pg_prepared_xacts where database = current_database() order by prepared lim
 select to_regnamespace($1::text) is not null;
 
 -- name: doctor_lacks
--- What the role $2 needs as a server: to use the schema and its sequences, to read and write its tables, to execute its
--- functions. Children of a table are reached through it. The list of migrations is only read.
+-- What the role $2 needs as a server: to use the schema, to use and read its sequences (how far they were drawn moves the
+-- low-water marks), to read and write its tables, to execute its functions. Children of a table are reached through it.
+-- The list of migrations is only read.
 select 'schema', $1::text, 'usage' where not has_schema_privilege($2::text, $1::text, 'usage')
 union all
 select 'table', c.relname::text, lower(p.name)
@@ -58,10 +59,11 @@ where c.relnamespace = to_regnamespace($1::text) and c.relkind in ('r', 'p')
     and not c.relispartition and (c.relname <> 'migration' or p.name = 'SELECT')
     and not has_table_privilege($2::text, c.oid, p.name)
 union all
-select 'sequence', c.relname::text, 'usage' from pg_class c
+select 'sequence', c.relname::text, lower(p.name)
+from pg_class c cross join unnest(array['USAGE', 'SELECT']) as p (name)
 where c.relnamespace = to_regnamespace($1::text)
     -- Asked of anything else it fails.
-    and case when c.relkind = 'S' then not has_sequence_privilege($2::text, c.oid, 'usage') end
+    and case when c.relkind = 'S' then not has_sequence_privilege($2::text, c.oid, p.name) end
 union all
 select 'function', p.oid::regprocedure::text, 'execute' from pg_proc p
 where p.pronamespace = to_regnamespace($1::text) and p.proname not in ('publish', 'publish_many', 'guard')
