@@ -11,8 +11,10 @@
 namespace waybill::test {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::Field;
+using testing::HasSubstr;
 using testing::Not;
 
 /// The lines between two marks of the file.
@@ -69,6 +71,60 @@ TEST_F(Roles, TheMigratorOwnsTheTablesAndMayDoItAgain) {
                                                  "pg_tables where schemaname = 'waybill'",
                                                  "roles"),
         "waybill_owner");
+}
+
+/// "permission denied for database": `create schema if not exists` was printed wherever it was.
+TEST_F(Roles, WhatTheDryRunPrintsTheMigratorMayRunInASchemaMadeForIt) {
+    PostgresServer::instance().create("roles_piped");
+    PostgresCluster& cluster = PostgresServer::instance().cluster();
+    cluster.ask("create schema waybill authorization waybill_owner", "roles_piped");
+    const std::string piped =
+        PostgresServer::instance().conninfo() + " dbname=roles_piped user=waybill_migrator";
+    const auto pipe = [&](std::uint32_t from, std::uint32_t to) {
+        postgres::Database{
+            postgres::Address{.conninfo = piped, .deadline = 5min, .role = postgres::Role::people}}
+            .script(postgres::migration_script(from, to), "psql", postgres::Effect::commits);
+    };
+    const auto store = postgres::open(piped);
+
+    EXPECT_NO_THROW(pipe(0, 3));
+    EXPECT_NO_THROW(pipe(3, store->schema().newest));
+
+    EXPECT_THAT(store->schema().missing, testing::IsEmpty());
+}
+
+/// "create_migrations: permission denied for schema waybill": whose work it is was not said.
+TEST_F(Roles, AServerOnAnOlderSchemaSaysThatItIsOldAndWhoMigrates) {
+    PostgresServer::instance().create("roles_old");
+    PostgresCluster& cluster = PostgresServer::instance().cluster();
+    const auto refusal = [] {
+        try {
+            postgres::open(PostgresServer::instance().conninfo() +
+                           " dbname=roles_old user=waybill_server")
+                ->migrate();
+        } catch (const StoreError& error) {
+            EXPECT_EQ(error.reaction(), Reaction::give_up);
+            return std::string{error.what()};
+        }
+        return std::string{"it was allowed"};
+    };
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("there is no schema waybill; role waybill_server may"),
+                                 HasSubstr("a role that may create schemas")));
+
+    cluster.ask("create schema waybill authorization waybill_owner", "roles_old");
+    cluster.ask("grant usage on schema waybill to waybill_server", "roles_old");
+    EXPECT_THAT(refusal(), HasSubstr("schema waybill has no tables of ours; role"));
+
+    const auto migrator = postgres::open(PostgresServer::instance().conninfo() +
+                                         " dbname=roles_old user=waybill_migrator");
+    migrator->migrate(migrator->schema().newest - 1);
+    cluster.ask("grant select on all tables in schema waybill to waybill_server", "roles_old");
+
+    const std::uint32_t newest = migrator->schema().newest;
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("older than this program: of version " +
+                                           std::to_string(newest - 1) + ", and it needs " +
+                                           std::to_string(newest)),
+                                 HasSubstr("run `waybill migrate` as waybill_owner, who owns it")));
 }
 
 TEST_F(Roles, TheServerHandlesWhatThePublisherPublishesAndChangesNoTable) {

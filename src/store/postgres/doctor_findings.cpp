@@ -47,7 +47,8 @@ void look_at_schema(const Facts& facts, Findings& findings) {
                 : "the schema is of version " + std::to_string(schema.version) + " of " +
                       std::to_string(schema.newest) + "; missing: " + list_of(schema.missing),
          "nobody can publish into it or work on it with this version",
-         "waybill migrate          # or, as somebody who may: waybill migrate --dry-run | psql …"});
+         "waybill migrate          # as the owner of the schema; or, where only psql is that:\n"
+         "# waybill migrate --dry-run | psql -v ON_ERROR_STOP=1 'postgresql://OWNER@…'"});
 }
 
 void look_at_days(const Facts& facts, const DoctorOptions& options, Findings& findings) {

@@ -27,6 +27,8 @@ public:
     bool is_read_only() const { return sqlstate_ == "25006"; }
     /// It took longer than its deadline.
     bool is_late() const { return sqlstate_ == "57014"; }
+    /// The role may not.
+    bool is_denied() const { return sqlstate_ == "42501"; }
     bool is_collision() const { return postgres::is_collision(sqlstate_); }
 
 private:

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/sha256.hpp"
+#include "error_map.hpp"
 #include "waybill/signing.hpp"
 #include "waybill/store.hpp"
 
@@ -109,6 +110,41 @@ void apply_missing(Database& db, const std::map<int, Applied>& known, std::uint3
     }
 }
 
+/// One transaction, under a lock.
+void bring_to(Database& db, std::uint32_t version) {
+    Transaction transaction{db};
+    db.script("set local statement_timeout = 0; set local lock_timeout = 0", "migrate");
+    db.write(sql::migration_lock);
+    // One that was made for us needs no right to make others.
+    if (db.read(sql::has_schema, db.schema()).count() == 0) {
+        db.script("create schema \"" + db.schema() + "\"", "create_schema");
+    }
+    // Who may not create is refused here, also where the table is.
+    db.write(sql::create_migrations);
+    // Somebody else may have been faster.
+    const auto known = applied(db);
+    if (!is_current(known, version)) apply_missing(db, known, version);
+    transaction.commit();
+}
+
+/// What the server says is true of one statement; a person must know whose work it is.
+[[noreturn]] void refuse_role(Database& db, std::uint32_t version, const std::string& why) {
+    const auto known = applied(db);
+    Rows rows = db.read(sql::schema_owner, db.schema());
+    rows.next();
+    const std::string owner = rows.string(1);
+    const std::string state =
+        known.empty() ? (owner.empty() ? "there is no schema " + db.schema()
+                                       : "schema " + db.schema() + " has no tables of ours")
+                      : "the schema is older than this program: of version " +
+                            std::to_string(known.rbegin()->first) + ", and it needs " +
+                            std::to_string(version);
+    refuse_schema(
+        state + "; role " + rows.string(0) + " may not change that: run `waybill migrate` as " +
+        (owner.empty() ? "a role that may create schemas" : owner + ", who owns it, or a member") +
+        " (" + why + ")");
+}
+
 std::string in_quotes(std::string_view text) {
     return "'" + std::string{text} + "'";  // names and checksums: nothing to escape in them
 }
@@ -142,8 +178,13 @@ std::string migration_script(std::uint32_t from, std::uint32_t to, const std::st
         }
         return in_schema(text, schema) + ";\n";
     };
-    std::string script = "begin;\n" + mine(sql::migration_lock) + "create schema if not exists \"" +
-                         schema + "\";\n" + mine(sql::create_migrations);
+    std::string script = "begin;\n" + mine(sql::migration_lock);
+    // `create schema if not exists` asks for the right to create others, also where it is there.
+    if (from == 0) {
+        script += "do $$ begin\n    if not exists (select from pg_namespace where nspname = " +
+                  in_quotes(schema) + ") then create schema \"" + schema +
+                  "\"; end if;\nend $$;\n" + mine(sql::create_migrations);
+    }
     for (const sql::Migration& migration : sql::migrations) {
         const auto number = static_cast<std::uint32_t>(migration.number);
         if (number <= from || number > to) continue;
@@ -174,18 +215,12 @@ void migrate(Database& db, std::uint32_t version) {
     db.start_call(forever);
     // Who finds nothing to do needs no right to create anything.
     if (is_current(applied(db), version)) return;
-    Transaction transaction{db};
-    db.script("set local statement_timeout = 0; set local lock_timeout = 0", "migrate");
-    db.write(sql::migration_lock);
-    // One that was made for us needs no right to make others.
-    if (db.read(sql::has_schema, db.schema()).count() == 0) {
-        db.script("create schema \"" + db.schema() + "\"", "create_schema");
+    try {
+        return bring_to(db, version);
+    } catch (const ServerError& error) {
+        if (!error.is_denied()) throw;
+        refuse_role(db, version, error.what());
     }
-    db.write(sql::create_migrations);
-    // Somebody else may have been faster.
-    const auto known = applied(db);
-    if (!is_current(known, version)) apply_missing(db, known, version);
-    transaction.commit();
 }
 
 }  // namespace waybill::postgres

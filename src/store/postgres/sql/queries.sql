@@ -10,6 +10,10 @@ select pg_advisory_xact_lock(hashtextextended('waybill.migration', 0));
 -- name: has_schema
 select from pg_namespace where nspname = $1::text;
 
+-- name: schema_owner
+select current_user::text, coalesce((select nspowner::regrole::text from pg_namespace
+    where nspname = $1::text), '');
+
 -- name: has_migrations
 select to_regclass('waybill.migration') is not null;
 
