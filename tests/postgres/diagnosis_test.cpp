@@ -96,6 +96,19 @@ const Case kCases[] = {
      "no-synchronous-standby", "ANY 1 (b)", "synchronous_standby_names = ''"},
     {"StandbysNobodyWaitsFor", [](Facts& f) { f.standbys = 2; }, Severity::note,
      "asynchronous-standbys", "2 standbys", "ANY 1 (*)"},
+    {"LocalCommitsBesideAStandby",
+     [](Facts& f) {
+         f.settings["synchronous_standby_names"] = "b";
+         f.settings["synchronous_commit"] = "local";
+         f.standbys = f.synchronous_standbys = 1;
+     },
+     Severity::warning, "weak-setting", "synchronous_commit is local", "commit = 'on'"},
+    {"StandbysThatNobodyWouldWaitFor",
+     [](Facts& f) {
+         f.standbys = 2;
+         f.settings["synchronous_commit"] = "local";
+     },
+     Severity::note, "asynchronous-standbys", "2 standbys", "commit = 'on'"},
     {"TransactionPooler", [](Facts& f) { f.pooler = Pooler::transaction; }, Severity::warning,
      "transaction-pooler", "transaction mode", ":5432/app"},
     {"SessionPooler", [](Facts& f) { f.pooler = Pooler::session; }, Severity::warning,
@@ -176,6 +189,21 @@ TEST(Diagnosis, OfNobodyAtWorkItIsSaidOnceAndNotForEveryTarget) {
 
     EXPECT_THAT(postgres::doctor::diagnose(facts, {}),
                 ElementsAre(Field(&Finding::name, "nobody-works")));
+}
+
+/// "Every commit waits" was said where only those of servers do.
+TEST(Diagnosis, WhereCommitsAreLocalOnlyServersWaitForAStandby) {
+    Facts facts = healthy();
+    facts.settings["synchronous_standby_names"] = "b";
+    const auto means = [&](const std::string& commit) {
+        facts.settings["synchronous_commit"] = commit;
+        return postgres::doctor::diagnose(facts, {}).at(0).means;
+    };
+
+    EXPECT_THAT(means("on"), HasSubstr("every commit waits"));
+    for (const char* const weak : {"local", "off"}) {
+        EXPECT_THAT(means(weak), HasSubstr("every commit of a server waits")) << weak;
+    }
 }
 
 TEST(Diagnosis, TheWorstComesFirst) {

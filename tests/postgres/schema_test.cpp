@@ -1,5 +1,6 @@
 #include "migrate.hpp"
 #include "postgres/fixture.hpp"
+#include "settings.hpp"
 #include "support/run_together.hpp"
 
 namespace waybill::test {
@@ -8,6 +9,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+std::string shown(postgres::Database& db, const std::string& setting) {
+    postgres::Rows rows = db.script("show " + setting, "test");
+    rows.next();
+    return rows.string(0);
+}
 
 TEST_F(Postgres, ManyHostsThatMigrateAtOnceDoItOnce) {
     postgres::Options fresh = schema_.options();
@@ -161,10 +168,33 @@ TEST_F(Postgres, AReservedWordMayBeASchema) {
 }
 
 TEST_F(Postgres, ADatabaseThatForgetsCommitsIsRefused) {
-    const std::string weak =
-        PostgresServer::instance().conninfo() + " options='-c synchronous_commit=off'";
-    EXPECT_THAT(postgres::open(weak, schema_.options())->check_settings(), IsEmpty())
-        << "our sessions wait for the disk whatever the default is";
+    for (const char* const weak : {"off", "local"}) {
+        const std::string conninfo =
+            PostgresServer::instance().conninfo() + " options='-c synchronous_commit=" + weak + "'";
+        EXPECT_THAT(postgres::open(conninfo, schema_.options())->check_settings(), IsEmpty())
+            << "our sessions wait for the disk and for a standby whatever the default is";
+        postgres::Database session{{.conninfo = conninfo, .deadline = 5min}};
+        EXPECT_EQ(shown(session, "synchronous_commit"), "on");
+        session.script("set synchronous_commit = " + std::string{weak}, "test");
+        const bool is_named = std::string_view{weak} == "off";
+        EXPECT_EQ(postgres::check_settings(session).size(), is_named ? 1U : 0U)
+            << "no standby is named that it could wait for";
+    }
+}
+
+TEST_F(Postgres, ASessionWaitsForTheDiskAlsoWhenTheConfigurationIsReadAgain) {
+    auto session = stranger();
+    const auto set = [&](const std::string& commit, const std::string& witness) {
+        auto admin = stranger();
+        admin->script("alter system set synchronous_commit = " + commit, "test");
+        admin->script("alter system set cursor_tuple_fraction = " + witness, "test");
+        admin->script("select pg_reload_conf()", "test");
+        while (shown(*session, "cursor_tuple_fraction") != witness) std::this_thread::yield();
+    };
+
+    set("off", "0.2");
+    EXPECT_EQ(shown(*session, "synchronous_commit"), "on");
+    set("on", "0.1");
 }
 
 }  // namespace

@@ -173,11 +173,15 @@ std::string session_settings(const Address& address, bool is_local) {
     set("standard_conforming_strings = on");
     if (!is_local) set("default_transaction_isolation = 'read committed'");
     set("jit = off");
-    // A session that does not wait for the disk would acknowledge what it may lose. Whoever asks for more (a
-    // standby's answer) keeps it.
-    text += std::string{"select set_config('synchronous_commit', 'on', "} +
-            (is_local ? "true" : "false") +
-            ") where current_setting('synchronous_commit') = 'off';";
+    // A session that does not wait for the disk, or for the standby that the server is to wait for, would acknowledge
+    // what may get lost. Whoever asks for more (a standby that has applied it) keeps it. It is set in any case, so that it
+    // stays when the server's configuration is read again.
+    text +=
+        std::string{
+            "select set_config('synchronous_commit', case when current_setting("
+            "'synchronous_commit') in ('off', 'local') then 'on' else current_setting("
+            "'synchronous_commit') end, "} +
+        (is_local ? "true" : "false") + ");";
     if (address.role != Role::handler) {
         const std::int64_t limit = statement_timeout_ms(address.deadline);
         set("statement_timeout = " + std::to_string(limit));

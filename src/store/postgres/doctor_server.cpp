@@ -104,8 +104,8 @@ constexpr Rule kRules[] = {
     {"data_sync_retry", "on", Finding::Severity::problem,
      "a write that the disk refused may count as done", "off"},
     {"synchronous_commit", "off", Finding::Severity::warning,
-     "sessions of servers wait for the disk all the same; who publishes by SQL does not, and a "
-     "crash may lose what it committed",
+     "sessions of servers wait for the disk all the same; who publishes by SQL is refused, unless "
+     "it says relaxed: then a crash may lose what it committed",
      "on"},
     {"autovacuum", "off", Finding::Severity::problem,
      "tables that fill and empty grow without end, until the server stops for want of "
@@ -145,24 +145,37 @@ void look_at_settings(const Facts& facts, Findings& findings) {
     }
 }
 
+/// Sessions of servers wait for a standby that is named, whatever synchronous_commit says for others.
 void look_at_standbys(const Facts& facts, Findings& findings) {
     const std::string names = setting(facts, "synchronous_standby_names");
     const std::string commit = setting(facts, "synchronous_commit");
-    const bool waits = !names.empty() && commit != "local" && commit != "off";
+    const bool is_weak = commit == "local" || commit == "off";
+    const std::string turn_on = set_to("synchronous_commit", "on");
     if (!names.empty() && facts.synchronous_standbys == 0) {
         findings.push_back(
             {problem, "no-synchronous-standby",
              "synchronous_standby_names is \"" + names + "\" and no such standby is connected",
-             "every commit waits until one is",
+             is_weak ? "every commit of a server waits until one is; those of others do not, for "
+                       "their synchronous_commit is " +
+                           commit
+                     : "every commit waits until one is",
              "select application_name, state, sync_state from pg_stat_replication;\n"
              "-- to go on without: " +
                  set_to("synchronous_standby_names", "")});
-    } else if (facts.standbys > 0 && !waits) {
+    } else if (facts.standbys > 0 && names.empty()) {
         findings.push_back(
             {note, "asynchronous-standbys",
              "commits do not wait for any of the " + std::to_string(facts.standbys) + " standbys",
              "a failover may lose what was acknowledged in the last moments",
-             set_to("synchronous_standby_names", "ANY 1 (*)")});
+             set_to("synchronous_standby_names", "ANY 1 (*)") + (is_weak ? "\n" + turn_on : "")});
+    }
+    if (!names.empty() && commit == "local") {
+        findings.push_back(
+            {warning, "weak-setting",
+             "synchronous_commit is local and synchronous_standby_names is \"" + names + "\"",
+             "sessions of servers wait for a standby all the same; who publishes by SQL is "
+             "refused, unless it says relaxed: then a failover may lose what it committed",
+             turn_on});
     }
 }
 

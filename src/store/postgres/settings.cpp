@@ -43,6 +43,11 @@ Problems check_settings(Database& db) {
     if (is["synchronous_commit"] == "off") {
         add("synchronous_commit is off, so a crash may lose what was acknowledged; turn it on");
     }
+    // As waybill.may_lose_its_commit() has it for who publishes by SQL.
+    if (is["synchronous_commit"] == "local" && !is["synchronous_standby_names"].empty()) {
+        add("synchronous_commit is local and synchronous_standby_names is set, so a failover may "
+            "lose what was acknowledged; turn it on");
+    }
     if (is["data_sync_retry"] == "on") {
         add("data_sync_retry is on, so a write that the disk refused may count as done; turn it "
             "off");

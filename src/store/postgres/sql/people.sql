@@ -367,8 +367,8 @@ select (select count(*) from waybill.open where not parked),
 
 -- name: settings
 select name, setting from pg_settings
-where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding',
-    'server_version_num', 'data_sync_retry')
+where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names',
+    'server_encoding', 'server_version_num', 'data_sync_retry')
 union all
 select 'in_recovery', pg_is_in_recovery()::text;
 
