@@ -55,7 +55,8 @@ using waybill::Schema;
 /// Thread safety: any call from any thread. A wake callback runs on a thread of the store's own: it
 ///                signals and does not call the store.
 /// Lifetime:      once the destructor has returned, its wake callback is not called again.
-/// Errors:        StoreError. A commit whose answer was lost is `find_out`, and may have been applied.
+/// Errors:        StoreError. A commit whose answer was lost is `find_out`, and may have been applied; so is one whose wait
+///                for a synchronous standby was cancelled, which a failover may lose.
 class PostgresStore : public Store,
                       public Catalogue,
                       public Upkeep,

@@ -55,7 +55,9 @@ Problems check(const GuardOptions& options);
 /// Thread safety: any thread, each with a connection of its own.
 /// Errors:        ConfigError from the constructor; InvalidMessage for a message without key; StoreError:
 ///                `retry` when the other delivery took too long, or a transaction must be repeated;
-///                `find_out` when the answer to COMMIT was lost: deliver it again, it will be told.
+///                `find_out` when the answer to COMMIT was lost: deliver it again, it will be told. So it is when the wait
+///                of our COMMIT for a synchronous standby was cancelled, unless the connection has a notice receiver of
+///                the caller's: then that hears the warning, and nobody else.
 class Guard {
 public:
     using Body = std::function<void(pg_conn* connection)>;

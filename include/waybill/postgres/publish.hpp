@@ -64,7 +64,7 @@ AppendResult read_answer(std::span<const std::string_view> columns);
 /// Thread safety: that of the connection.
 /// Lifetime:      ends before the connection is closed.
 /// Errors:        InvalidMessage for what can never be stored; StoreError for the rest; ConfigError from
-///                the constructor.
+///                the constructor. Outside a transaction `find_out` as Guard::run has it.
 class Publisher {
 public:
     explicit Publisher(pg_conn* connection, const PublishOptions& options = {});

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 
+#include "commit_watch.hpp"
 #include "core/wording.hpp"
 #include "waybill/store.hpp"
 #include "waybill/system.hpp"
@@ -145,9 +146,7 @@ PGconn* open_connection(const Address& address, LocalTime until) {
         if (Connection connection = try_host(hosts[host], share, why)) {
             *address.last_host = host;
             PQsetnonblocking(connection.get(), 1);
-            // Notices are for people at a terminal.
-            PQsetNoticeReceiver(
-                connection.get(), [](void*, const PGresult*) {}, nullptr);
+            ignore_notices(connection.get());
             return connection.release();
         }
         reasons += (reasons.empty() ? "" : "; ") + why;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include "commit_watch.hpp"
 #include "connect.hpp"
 #include "core/wording.hpp"
 #include "error_map.hpp"
@@ -155,6 +156,14 @@ Rows Database::script(const std::string& text, std::string_view doing, Effect ef
 }
 
 PGresult* Database::answer(std::string_view doing, Effect effect) {
+    if (effect == Effect::none) return take_answer(doing, effect);
+    const CommitWatch watch{connection_, is_borrowed_ ? Whose::borrowed : Whose::ours};
+    std::unique_ptr<PGresult, decltype(&PQclear)> found{take_answer(doing, effect), &PQclear};
+    if (watch.was_cancelled()) lost(doing, effect, CommitWatch::text);
+    return found.release();
+}
+
+PGresult* Database::take_answer(std::string_view doing, Effect effect) {
     const LocalTime until = until_.value_or(later(system_clock().now(), address_.deadline));
     for (int left = PQflush(connection_); left != 0; left = PQflush(connection_)) {
         if (left < 0) lost(doing, effect, PQerrorMessage(connection_));

@@ -118,6 +118,7 @@ private:
     void prepare(const sql::Query& query, Effect effect);
     /// Sends what is to be sent and waits for the answer.
     PGresult* answer(std::string_view doing, Effect effect);
+    PGresult* take_answer(std::string_view doing, Effect effect);
     void wait(bool to_write, LocalTime until, std::string_view doing, Effect effect);
     [[noreturn]] void lost(std::string_view doing, Effect effect, const std::string& why);
     void meet_the_server();

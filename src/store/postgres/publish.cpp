@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "commit_watch.hpp"
 #include "database.hpp"
 #include "error_map.hpp"
 #include "publish_columns.hpp"
@@ -25,6 +26,10 @@ constexpr const char* kRelease = "release waybill_publish";
     while (why.ends_with('\n')) why.pop_back();
     throw StoreError{Reaction::reconnect,
                      "publish: " + (why.empty() ? std::string{"the connection was lost"} : why)};
+}
+
+[[noreturn]] void commit_unknown(const std::string& why) {
+    throw StoreError{Reaction::find_out, "publish: " + why + "; it may have been applied or not"};
 }
 
 /// Takes what one statement of a pipeline answered. Throws what went wrong with it.
@@ -71,11 +76,7 @@ public:
         if (PQenterPipelineMode(connection_) == 0) connection_lost(connection_);
     }
     ~OwnPipeline() {
-        // Whatever is left, up to the answer to the sync.
-        while (is_synced_ && PQstatus(connection_) == CONNECTION_OK) {
-            const Rows left{PQgetResult(connection_)};
-            if (left.status() == PGRES_PIPELINE_SYNC) break;
-        }
+        drain();
         PQexitPipelineMode(connection_);
     }
     OwnPipeline(const OwnPipeline&) = delete;
@@ -84,6 +85,15 @@ public:
     void sync() {
         if (PQpipelineSync(connection_) == 0) connection_lost(connection_);
         is_synced_ = true;
+    }
+    /// Takes whatever is left, up to the answer to the sync. Outside a transaction that is the commit's; false: it never
+    /// came.
+    bool drain() {
+        while (is_synced_ && PQstatus(connection_) == CONNECTION_OK) {
+            const Rows left{PQgetResult(connection_)};
+            if (left.status() == PGRES_PIPELINE_SYNC) is_synced_ = false;
+        }
+        return !is_synced_;
     }
 
 private:
@@ -164,10 +174,15 @@ struct Publisher::Parts {
 
     std::vector<AppendResult> send_and_receive(std::span<const Message> messages,
                                                bool is_enclosed) {
+        const CommitWatch watch{connection, Whose::borrowed};
         OwnPipeline pipeline{connection};
         send(messages, is_enclosed);
         pipeline.sync();
-        return receive();
+        std::vector<AppendResult> results = receive();
+        const bool is_answered = pipeline.drain();
+        if (!is_enclosed && !is_answered) commit_unknown("the connection was lost");
+        if (watch.was_cancelled()) commit_unknown(CommitWatch::text);
+        return results;
     }
 
     PGconn* connection;
