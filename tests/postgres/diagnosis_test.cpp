@@ -206,6 +206,14 @@ TEST(Diagnosis, WhereCommitsAreLocalOnlyServersWaitForAStandby) {
     }
 }
 
+/// "Within a beat" was said, and a new instance took a lease.
+TEST(Diagnosis, OfDeadOwnersItIsSaidThatANewInstanceTakesALease) {
+    Facts facts = healthy();
+    facts.partitions_of_dead = 32;
+
+    EXPECT_THAT(postgres::doctor::diagnose(facts, {}).at(0).means, HasSubstr("after one lease"));
+}
+
 TEST(Diagnosis, TheWorstComesFirst) {
     Facts facts = healthy();
     facts.health.dead = 4;

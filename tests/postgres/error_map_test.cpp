@@ -1,5 +1,6 @@
 #include "error_map.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace waybill::test {
@@ -66,6 +67,12 @@ TEST(PostgresErrors, AnErrorSaysWhatWasDoneWhatHappenedAndWhatToDo) {
     EXPECT_STREQ(error.what(),
                  "postgres store: read_new: relation does not exist (42P01); the tables of waybill "
                  "are missing: start the application once, or run migrate() first");
+}
+
+/// While commits hung, heartbeats blamed transactions that publish.
+TEST(PostgresErrors, ARowThatSomebodyHoldsMayBeHeldByACommitThatWaitsForAStandby) {
+    EXPECT_THAT(std::string{postgres::advice_for("55P03")},
+                testing::HasSubstr("a commit that waits for a synchronous standby"));
 }
 
 }  // namespace

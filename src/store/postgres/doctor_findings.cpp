@@ -166,8 +166,10 @@ void look_at_instances(const Facts& facts, Findings& findings) {
         findings.push_back({warning, "dead-owners",
                             detail::grouped(facts.partitions_of_dead) +
                                 " partitions belong to instances that are dead",
-                            "their messages wait until a live instance takes them, which it does "
-                            "within a beat; if this stays, none that lives attends their boxes",
+                            "their messages wait until a live instance takes them: with its next "
+                            "beat, or, if it has just started, after one lease (5 s, unless "
+                            "engine.lease says otherwise); if this stays, none that lives attends "
+                            "their boxes, or none can store that it lives",
                             "waybill instances list"});
     }
 }
