@@ -203,7 +203,9 @@ HttpResponse Server::Parts::readiness() {
         return json_response(503, body);
     }
     const Health health = generation->app.health();
-    const bool ready = health.store.reachable && health.status.started && !health.status.resigned;
+    // A store that answers and does not store (its commits hang, say) is as good as none: the lease runs out.
+    const bool ready = health.store.reachable && health.status.started && !health.status.resigned &&
+                       !health.status.late;
     json::Array reasons;
     for (const std::string& reason : health.reasons) reasons.emplace_back(reason);
     for (const UnservedTarget& one : unserved()) reasons.emplace_back(text_of(one));

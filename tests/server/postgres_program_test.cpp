@@ -4,11 +4,14 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <libpq-fe.h>
 
 #include "server/program_fixture.hpp"
+#include "support/http_client.hpp"
 #include "support/postgres_pooler.hpp"
 #include "support/postgres_server.hpp"
 #include "waybill/json.hpp"
@@ -72,6 +75,28 @@ TEST_F(PostgresProgram, ServersShareTheWorkAndOneThatIsKilledLosesNothing) {
     for (const std::string& id : published) EXPECT_TRUE(ran.contains(id)) << id;
     EXPECT_THAT(run_here({"dead", "list"}).output, HasSubstr("nothing"));
     EXPECT_EQ(second.end(SIGTERM), 0);
+}
+
+/// It was "ready" while commits hung: the store answered questions, and stored nothing.
+TEST_F(PostgresProgram, AServerWhoseLeaseRanOutIsNotReadyUntilItIsRenewed) {
+    Process server = serve();
+    const std::uint16_t port = server.port();
+    const auto wait_for = [&](int status) {
+        for (;;) {
+            const auto answer = HttpClient{port}.get("/readyz");
+            if (answer && static_cast<int>(answer->status) == status) return answer->body;
+            std::this_thread::yield();
+        }
+    };
+    wait_for(200);
+    PGconn* const somebody = PQconnectdb(url().c_str());
+
+    PQclear(PQexec(somebody, "begin; lock table waybill.instance in exclusive mode"));
+    EXPECT_THAT(wait_for(503), AllOf(HasSubstr("not ready"), HasSubstr("the lease ran out")));
+
+    PQfinish(somebody);
+    wait_for(200);
+    EXPECT_EQ(server.end(SIGTERM), 0);
 }
 
 TEST_F(PostgresProgram, WhatDiedIsSeenAndRequeuedFromAnywhere) {
