@@ -385,8 +385,7 @@ void Server::reload(const Config& config) {
 void Server::stop() {
     Parts& parts = *parts_;
     if (std::exchange(parts.stopped, true)) return;
-    const Duration grace = parts.config.engine.shutdown_timeout;
-    parts.door->stop(grace);
+    parts.door->stop(parts.config.engine.shutdown_timeout);
     std::unique_ptr<Generation> last;
     {
         const std::unique_lock lock{parts.mutex};
@@ -394,9 +393,8 @@ void Server::stop() {
     }
     last.reset();
     parts.farewell.wait();
-    if (const std::string file = file_of(parts.config.store); !file.empty()) {
-        ::unlink(local_access_file(file).c_str());
-    }
+    const std::string file = file_of(parts.config.store);
+    if (!file.empty()) ::unlink(local_access_file(file).c_str());
 }
 
 }  // namespace waybill::server
