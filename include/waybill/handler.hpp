@@ -18,8 +18,7 @@
 ///
 /// Returning is Done; throwing anything is Fail with the exception's text, retried with back-off.
 /// That includes a handler's own timeout or cancellation error. Throwing PermanentFailure is Fail
-/// without a retry. A handler that ends because its stop token was signalled at shutdown costs no
-/// attempt, however it ends.
+/// without a retry. One that fails because its stop token was signalled at shutdown costs no attempt.
 namespace waybill {
 
 /// What a handler may know of the attempt it is.
