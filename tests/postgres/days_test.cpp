@@ -374,6 +374,23 @@ TEST_F(PostgresLowWater, ItNeverPassesATransactionThatHasDrawnASequence) {
     EXPECT_THAT(bodies(scan(taken_)), ElementsAre("order 1", "order 2", "order 3"));
 }
 
+/// Nobody who began after it has ended: then no snapshot names it.
+TEST_F(PostgresLowWater, ItDoesNotPassTheNewestOfAllTransactionsEither) {
+    auto db = stranger();
+    auto slow = stranger();
+    schema_.run("select setval('waybill.sequence', nextval('waybill.sequence') + 20000)");
+    postgres::Transaction transaction{*slow};
+    append_on(*slow, order(1));
+
+    look(*db);
+    EXPECT_EQ(mark(), 0) << "it may still appear";
+    transaction.commit();
+    look(*db);
+    EXPECT_GT(mark(), 20'000);
+
+    EXPECT_THAT(bodies(scan(taken_)), ElementsAre("order 1"));
+}
+
 TEST_F(PostgresLowWater, AfterAReconnectNothingIsKnown) {
     auto db = stranger();
     schema_.run("select setval('waybill.sequence', nextval('waybill.sequence') + 20000)");

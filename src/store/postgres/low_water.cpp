@@ -28,8 +28,12 @@ void LowWater::move(Database& db, const std::vector<PartitionId>& partitions,
         done_ = waiting_->through;
         waiting_.reset();
     }
-    // What was drawn before this snapshot was taken: as the look before it said.
-    if (!waiting_ && seen_ >= done_ + kStep) waiting_ = {seen_, rows.integer(2)};
+    // What was drawn before that: as the look before this one said.
+    if (!waiting_ && seen_ >= done_ + kStep) {
+        Rows number = db.read(sql::draw_transaction);
+        number.next();
+        waiting_ = {seen_, number.integer(0)};
+    }
     seen_ = drawn;
 }
 

@@ -13,8 +13,8 @@ namespace waybill::postgres {
 /// Moves the low-water marks of partitions (waybill.low_water), every few seconds while sequences are drawn.
 ///
 /// A sequence is decided when every transaction that drew one up to it has ended. Transactions have their
-/// number before they draw, so: look how far sequences are; later see which transactions are in flight; when
-/// those have ended too, all up to the first look is decided.
+/// number before they draw, so: look how far sequences are; later draw a transaction number; when all before
+/// that have ended, all up to the first look is decided.
 ///
 /// Thread safety: none: it belongs to the engine's channel.
 class LowWater {
@@ -27,7 +27,7 @@ public:
 private:
     struct Waiting {
         Sequence through = 0;
-        /// The first transaction that had not begun.
+        /// A transaction that began after all that drew one of these.
         std::int64_t until = 0;
     };
     std::uint64_t connection_ = 0;

@@ -150,10 +150,13 @@ order by m.place;
 
 -- name: look_at_sequence
 -- How far sequences were drawn, when nobody had drawn one without having a transaction number; which
--- transactions are in flight.
-select s.last_value, pg_snapshot_xmin(h.snapshot)::text::bigint,
-    pg_snapshot_xmax(h.snapshot)::text::bigint
-from waybill.sequence s cross join (select pg_current_snapshot() as snapshot) h;
+-- transaction is the oldest in flight.
+select s.last_value, pg_snapshot_xmin(pg_current_snapshot())::text::bigint from waybill.sequence s;
+
+-- name: draw_transaction
+-- A number that is higher than that of all who have one. (Not the end of a snapshot: that is one after the last that
+-- ended, and may be the number of one that is in flight.)
+select pg_current_xact_id()::text::bigint;
 
 -- name: move_low_water
 -- Up to $2, or as far as $3 rows are open. What was open before is asked one by one, the rest is a walk from
