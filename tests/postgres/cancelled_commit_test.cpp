@@ -135,6 +135,7 @@ TEST_F(CancelledCommit, OfAnInlineHandlerIsNotRecordedAsDone) {
                 // What the handler hears is its own affair.
                 PQsetNoticeReceiver(
                     static_cast<PGconn*>(native), [](void*, const PGresult*) {}, nullptr);
+                PQclear(PQexec(static_cast<PGconn*>(native), "set client_min_messages = error"));
                 return Done{};
             });
     });

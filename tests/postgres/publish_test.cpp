@@ -97,6 +97,21 @@ TEST_F(PostgresPublish, ALargeBodyAndManyMessagesFitInOneCall) {
     EXPECT_EQ(store_->count({}), many.size());
 }
 
+TEST_F(PostgresPublish, OutsideATransactionACommitThatFailsIsNotAcknowledged) {
+    options_.outside_transaction = true;
+    schema_.change(
+        "create function waybill.refuse() returns trigger language plpgsql as "
+        "$$ begin raise exception 'not today'; end $$; "
+        "create constraint trigger refuse after insert on waybill.open deferrable initially "
+        "deferred "
+        "for each row execute function waybill.refuse()");
+
+    EXPECT_THROW(publish(placed("x")), StoreError);
+
+    EXPECT_EQ(store_->count({}), 0U);
+    EXPECT_EQ(PQtransactionStatus(own_->handle()), PQTRANS_IDLE);
+}
+
 TEST_F(PostgresPublish, DoublesInOneCallAreAnsweredAsSuch) {
     options_.outside_transaction = true;
     Message first = placed("same");

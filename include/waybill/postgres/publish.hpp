@@ -64,7 +64,8 @@ AppendResult read_answer(std::span<const std::string_view> columns);
 /// Thread safety: that of the connection.
 /// Lifetime:      ends before the connection is closed.
 /// Errors:        InvalidMessage for what can never be stored; StoreError for the rest; ConfigError from
-///                the constructor. Outside a transaction `find_out` as Guard::run has it.
+///                the constructor. Outside a transaction `find_out` as Guard::run has it, unless `client_min_messages`
+///                is above warning.
 class Publisher {
 public:
     explicit Publisher(pg_conn* connection, const PublishOptions& options = {});

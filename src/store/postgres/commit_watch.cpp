@@ -22,6 +22,26 @@ PQnoticeReceiver receiver_of_libpq() {
     return receiver;
 }
 
+/// Every result keeps the receiver that was there when it came, and its argument: so there is none.
+thread_local bool heard_a_cancellation = false;
+
+void hear(const PGresult* notice) {
+    // Its text is in the server's language, and its SQLSTATE that of any warning.
+    const char* const from = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+    if (from != nullptr && std::string_view{from} == "SyncRepWaitForLSN") {
+        heard_a_cancellation = true;
+    }
+}
+
+void hear_and_ignore(void*, const PGresult* notice) {
+    hear(notice);
+}
+
+void hear_and_tell(void*, const PGresult* notice) {
+    hear(notice);
+    receiver_of_libpq()(nullptr, notice);
+}
+
 }  // namespace
 
 void ignore_notices(PGconn* connection) {
@@ -29,29 +49,25 @@ void ignore_notices(PGconn* connection) {
 }
 
 CommitWatch::CommitWatch(PGconn*& connection, Whose whose) : connection_(connection) {
+    heard_a_cancellation = false;
     // A handler may have set one on ours; it counts for what the handler sends itself.
     if (whose == Whose::ours) {
-        before_ = &ignore;
+        after_ = &ignore;
+        PQsetNoticeReceiver(connection_, &hear_and_ignore, nullptr);
     } else if (PQsetNoticeReceiver(connection_, nullptr, nullptr) == receiver_of_libpq()) {
-        before_ = receiver_of_libpq();
+        after_ = receiver_of_libpq();
+        PQsetNoticeReceiver(connection_, &hear_and_tell, nullptr);
     }
-    if (before_ != nullptr) PQsetNoticeReceiver(connection_, &hear, this);
 }
 
 CommitWatch::~CommitWatch() {
-    if (connection_ != nullptr && before_ != nullptr) {
-        PQsetNoticeReceiver(connection_, before_, nullptr);
+    if (connection_ != nullptr && after_ != nullptr) {
+        PQsetNoticeReceiver(connection_, after_, nullptr);
     }
 }
 
-void CommitWatch::hear(void* watch, const PGresult* notice) {
-    auto& self = *static_cast<CommitWatch*>(watch);
-    // Its text is in the server's language, and its SQLSTATE that of any warning.
-    const char* const from = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
-    if (from != nullptr && std::string_view{from} == "SyncRepWaitForLSN") {
-        self.was_cancelled_ = true;
-    }
-    self.before_(nullptr, notice);
+bool CommitWatch::was_cancelled() const {
+    return after_ != nullptr && heard_a_cancellation;
 }
 
 }  // namespace waybill::postgres

@@ -12,7 +12,8 @@ enum class Whose : unsigned char { ours, borrowed };
 /// On a borrowed connection only while that has libpq's own notice receiver, which hears everything all the same:
 /// one of the caller's could not be put back.
 ///
-/// Lifetime: the connection may be closed, and made null, while it watches.
+/// Thread safety: one at a time on each thread.
+/// Lifetime:      the connection may be closed, and made null, while it watches.
 class CommitWatch {
 public:
     CommitWatch(PGconn*& connection, Whose whose);
@@ -20,17 +21,14 @@ public:
     CommitWatch(const CommitWatch&) = delete;
     CommitWatch& operator=(const CommitWatch&) = delete;
 
-    bool was_cancelled() const { return was_cancelled_; }
+    bool was_cancelled() const;
     static constexpr const char* text =
         "the wait of its commit for a synchronous standby was cancelled, so a failover may lose it";
 
 private:
-    static void hear(void* watch, const PGresult* notice);
-
     PGconn*& connection_;
-    /// Who is to hear what we heard; null: we do not listen.
-    PQnoticeReceiver before_ = nullptr;
-    bool was_cancelled_ = false;
+    /// Who hears after us; null: we do not listen.
+    PQnoticeReceiver after_ = nullptr;
 };
 
 /// Notices are for people at a terminal.

@@ -172,6 +172,8 @@ std::string session_settings(const Address& address, bool is_local) {
     set("standard_conforming_strings = on");
     if (!is_local) set("default_transaction_isolation = 'read committed'");
     set("jit = off");
+    // What a commit warns of must be heard.
+    set("client_min_messages = warning");
     // A session that does not wait for the disk, or for the standby that the server is to wait for, would acknowledge
     // what may get lost. Whoever asks for more (a standby that has applied it) keeps it. It is set in any case, so that it
     // stays when the server's configuration is read again.

@@ -43,7 +43,7 @@ public:
         if (is_inside_) {
             db_.script("release waybill_guard", "guard");
         } else {
-            db_.script("commit", "guard", Effect::commits);
+            db_.script("set local client_min_messages = warning; commit", "guard", Effect::commits);
         }
         is_kept_ = true;
     }

@@ -173,8 +173,9 @@ InlineResult run_inline(Database& db, const InlineRequest& request,
                 Fail{.reason = "a statement of the inline handler failed and its transaction with "
                                "it, but it returned Done; let it fail, or use a savepoint"}};
     }
-    // What follows needs our own rights.
-    db.script("reset session authorization; reset role", "inline");
+    // What follows needs our own rights, and what the commit warns of must be heard.
+    db.script("reset session authorization; reset role; set local client_min_messages = warning",
+              "inline");
     const State state = state_of(db, request);
     if (state.moment != moment) blame_handler();
     if (!is_done) return {Record::not_done, std::move(outcome)};

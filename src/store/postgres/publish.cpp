@@ -32,6 +32,14 @@ constexpr const char* kRelease = "release waybill_publish";
     throw StoreError{Reaction::find_out, "publish: " + why + "; it may have been applied or not"};
 }
 
+[[noreturn]] void throw_failure(PGconn* connection, const PGresult* result) {
+    const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state == nullptr) connection_lost(connection);
+    if (std::string_view{state} == "25P01") detail::refuse_outside_transaction();
+    const char* const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    detail::throw_error(state, message == nullptr ? "" : message);
+}
+
 /// Takes what one statement of a pipeline answered. Throws what went wrong with it.
 Rows take_answer(PGconn* connection) {
     PGresult* result = PQgetResult(connection);
@@ -51,11 +59,7 @@ Rows take_answer(PGconn* connection) {
         refuse_to_publish(
             "a statement before it in the pipeline has failed, so nothing was published");
     }
-    const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    if (state == nullptr) connection_lost(connection);
-    if (std::string_view{state} == "25P01") detail::refuse_outside_transaction();
-    const char* const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    detail::throw_error(state, message == nullptr ? "" : message);
+    throw_failure(connection, result);
 }
 
 AppendResult result_of(const Rows& rows) {
@@ -86,18 +90,31 @@ public:
         if (PQpipelineSync(connection_) == 0) connection_lost(connection_);
         is_synced_ = true;
     }
-    /// Takes whatever is left, up to the answer to the sync. Outside a transaction that is the commit's; false: it never
-    /// came.
+    /// Takes whatever is left, up to the answer to the sync, with which whatever is outside a transaction commits. False:
+    /// that never came.
     bool drain() {
         while (is_synced_ && PQstatus(connection_) == CONNECTION_OK) {
-            const Rows left{PQgetResult(connection_)};
+            PGresult* const result = PQgetResult(connection_);
+            const Rows left{result};
             if (left.status() == PGRES_PIPELINE_SYNC) is_synced_ = false;
+            if (left.status() == PGRES_FATAL_ERROR && !failure_) note_failure(result);
         }
         return !is_synced_;
     }
+    /// Why it was not committed; null: it was.
+    const std::exception_ptr& failure() const { return failure_; }
 
 private:
+    void note_failure(const PGresult* result) {
+        try {
+            throw_failure(connection_, result);
+        } catch (...) {
+            failure_ = std::current_exception();
+        }
+    }
+
     PGconn* connection_;
+    std::exception_ptr failure_{};
     bool is_synced_ = false;
 };
 
@@ -180,6 +197,7 @@ struct Publisher::Parts {
         pipeline.sync();
         std::vector<AppendResult> results = receive();
         const bool is_answered = pipeline.drain();
+        if (pipeline.failure()) std::rethrow_exception(pipeline.failure());
         if (!is_enclosed && !is_answered) commit_unknown("the connection was lost");
         if (watch.was_cancelled()) commit_unknown(CommitWatch::text);
         return results;
