@@ -110,10 +110,10 @@ void append_round(Database& db, std::span<const Append> batch,
     Batch b;
     for (const std::size_t i : round) b.add(batch[i], partitions[i]);
     b.leave_out_blanks();
-    Rows rows =
-        db.write(sql::append, b.ids, b.partitions, b.occurred_at, b.not_before, b.types, b.sources,
-                 b.content_types, b.tenants, b.users, b.correlation_ids, b.lanes, b.dedup_keys,
-                 b.collapse_keys, b.attributes, b.bodies, b.scopes, b.windows, b.hashes);
+    Rows rows = db.write(sql::append, b.ids, b.partitions, b.occurred_at, b.not_before, b.types,
+                         b.sources, b.content_types, b.tenants, b.users, b.correlation_ids, b.lanes,
+                         b.dedup_keys, b.collapse_keys, b.attributes, b.bodies, b.scopes, b.windows,
+                         b.hashes, !db.in_transaction());
     for (std::size_t n = 0; rows.next(); ++n) {
         const std::size_t i = round[n];
         if (!rows.is_null(1)) {

@@ -26,8 +26,10 @@ Database::Database(Address address) : address_(std::move(address)) {
 void Database::meet_the_server() {
     Rows rows = script(
         "select pg_backend_pid(), case when pg_is_in_recovery() then '' else (select "
-        "system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) "
-        "from pg_control_system()) end",
+        "system_identifier || '/' || coalesce(to_regclass('" +
+            address_.schema +
+            ".open')::oid, 0) || '/' || "
+            "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) from pg_control_system()) end",
         "open");
     rows.next();
     is_pooled_ = rows.string(0) != std::to_string(PQbackendPID(connection_));

@@ -60,8 +60,11 @@ public:
         });
     }
     BeatReply beat(const InstanceState& state) override {
-        return beats_.use(
+        BeatReply reply = beats_.use(
             [&](Database& db) { return postgres::beat(db, state, listener_.backend()); });
+        // Connections that stay open do not notice that the tables are others.
+        boxes_.belong_to(reply.generation);
+        return reply;
     }
     std::vector<Taken> take(const Uuid& self, std::span<const TakeRequest> wanted) override {
         return channel_.transact([&](Database& db) { return postgres::take(db, self, wanted); });

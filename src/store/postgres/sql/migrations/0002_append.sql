@@ -27,6 +27,15 @@ language sql stable as $$
                 and o.parked in (false, true) and o.sequence = m.sequence))
 $$;
 
+-- Ends a statement that saw the world from before somebody else's commit; the same one again will see it.
+create function waybill.try_again() returns bigint
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+    raise exception 'somebody else has just appended a message with the same id'
+        using errcode = 'serialization_failure';
+end
+$$;
+
 -- Appends messages that share neither an id nor a dedup key, in the order they are given, and answers each
 -- in that order: its sequence when it is fresh; otherwise the first one's id, whether the body is the
 -- same, and whether that one is dead.
@@ -42,7 +51,9 @@ create function waybill.append(
     ids uuid[], partitions integer[], occurred_at bigint[], not_before bigint[], types text[],
     sources text[], content_types text[], tenants text[], user_ids text[], correlation_ids text[],
     lanes text[], dedup_keys text[], collapse_keys text[], attributes text[], bodies bytea[],
-    scopes text[], windows bigint[], body_hashes bytea[])
+    scopes text[], windows bigint[], body_hashes bytea[],
+    -- This call is all of its transaction.
+    alone boolean)
 returns table (place bigint, sequence bigint, first uuid, same boolean, is_dead boolean)
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $function$
 #variable_conflict use_column
@@ -91,41 +102,64 @@ begin
             where i.key = '') k;
     end if;
 
-    -- It expects that all of them are new: "on conflict do nothing" would look for each id, and write each row
-    -- first as an attempt and then as a fact, which takes half as long again. Only when one is known it asks which.
-    loop
-        begin
-            with fresh as (
-                insert into waybill.message (sequence, id, partition, appended_at, occurred_at,
-                    not_before, type, source, content_type, tenant, user_id, correlation_id, lane,
-                    dedup_key, collapse_key, attributes, body)
-                select nextval('waybill.sequence'), i.id, i.partition, now_us, i.occurred_at,
-                    i.not_before, i.type, coalesce(i.source, ''), coalesce(i.content_type, ''),
-                    coalesce(i.tenant, ''), coalesce(i.user_id, ''), coalesce(i.correlation_id, ''),
-                    coalesce(i.lane, ''), coalesce(i.dedup_key, ''), coalesce(i.collapse_key, ''),
-                    nullif(i.attributes, '')::text[], i.body
-                from unnest(ids, partitions, occurred_at, not_before, types, sources, content_types,
-                        tenants, user_ids, correlation_ids, lanes, dedup_keys, collapse_keys,
-                        attributes, bodies, key_counts)
-                    as i (id, partition, occurred_at, not_before, type, source, content_type,
-                        tenant, user_id, correlation_id, lane, dedup_key, collapse_key, attributes,
-                        body, duplicates)
-                where (i.duplicates is null or i.duplicates = 0)
-                    and (known_ids is null or i.id <> all (known_ids))
-                returning sequence, id
-            )
-            select array_agg(f.sequence), array_agg(f.id) into new_sequences, new_ids from fresh f;
-            exit;
-        exception when unique_violation then
-            known_before := coalesce(cardinality(known_ids), 0);
-            known_ids := array(select m.id from waybill.message m where m.id = any (ids));
-            -- Somebody else has just appended one of them, and this transaction sees the world from before.
-            if cardinality(known_ids) = known_before then
-                raise serialization_failure
-                    using message = 'somebody else has just appended a message with the same id';
-            end if;
-        end;
-    end loop;
+    if alone then
+        -- It expects that all of them are new: "on conflict do nothing" looks for each id, and writes each row first as an
+        -- attempt and then as a fact, which takes a sixth longer. Only when one is known it asks which.
+        loop
+            begin
+                with fresh as (
+                    insert into waybill.message (sequence, id, partition, appended_at, occurred_at, not_before,
+                        type, source, content_type, tenant, user_id, correlation_id, lane, dedup_key,
+                        collapse_key, attributes, body)
+                    select nextval('waybill.sequence'), i.id, i.partition, now_us, i.occurred_at, i.not_before,
+                        i.type, coalesce(i.source, ''), coalesce(i.content_type, ''), coalesce(i.tenant, ''),
+                        coalesce(i.user_id, ''), coalesce(i.correlation_id, ''), coalesce(i.lane, ''),
+                        coalesce(i.dedup_key, ''), coalesce(i.collapse_key, ''),
+                        nullif(i.attributes, '')::text[], i.body
+                    from unnest(ids, partitions, occurred_at, not_before, types, sources, content_types,
+                            tenants, user_ids, correlation_ids, lanes, dedup_keys, collapse_keys, attributes,
+                            bodies, key_counts)
+                        as i (id, partition, occurred_at, not_before, type, source, content_type, tenant,
+                            user_id, correlation_id, lane, dedup_key, collapse_key, attributes, body,
+                            duplicates)
+                    where (i.duplicates is null or i.duplicates = 0)
+                        and (known_ids is null or i.id <> all (known_ids))
+                    returning sequence, id
+                )
+                select array_agg(f.sequence), array_agg(f.id) into new_sequences, new_ids from fresh f;
+                exit;
+            exception when unique_violation then
+                known_before := coalesce(cardinality(known_ids), 0);
+                known_ids := array(select m.id from waybill.message m where m.id = any (ids));
+                if cardinality(known_ids) = known_before then
+                    perform waybill.try_again();
+                end if;
+            end;
+        end loop;
+    else
+        -- The same for somebody's own transaction, which may call this more often than a transaction should have
+        -- subtransactions: beyond 64 of them everybody's snapshots become slow.
+        with fresh as (
+            insert into waybill.message (sequence, id, partition, appended_at, occurred_at, not_before,
+                type, source, content_type, tenant, user_id, correlation_id, lane, dedup_key,
+                collapse_key, attributes, body)
+            select nextval('waybill.sequence'), i.id, i.partition, now_us, i.occurred_at, i.not_before,
+                i.type, coalesce(i.source, ''), coalesce(i.content_type, ''), coalesce(i.tenant, ''),
+                coalesce(i.user_id, ''), coalesce(i.correlation_id, ''), coalesce(i.lane, ''),
+                coalesce(i.dedup_key, ''), coalesce(i.collapse_key, ''),
+                nullif(i.attributes, '')::text[], i.body
+            from unnest(ids, partitions, occurred_at, not_before, types, sources, content_types,
+                    tenants, user_ids, correlation_ids, lanes, dedup_keys, collapse_keys, attributes,
+                    bodies, key_counts)
+                as i (id, partition, occurred_at, not_before, type, source, content_type, tenant,
+                    user_id, correlation_id, lane, dedup_key, collapse_key, attributes, body,
+                    duplicates)
+            where i.duplicates is null or i.duplicates = 0
+            on conflict (id) do nothing
+            returning sequence, id
+        )
+        select array_agg(f.sequence), array_agg(f.id) into new_sequences, new_ids from fresh f;
+    end if;
 
     if cardinality(new_ids) = cardinality(ids) then
         insert into waybill.open (partition, sequence, id, lane, due)
@@ -149,10 +183,14 @@ begin
             and i.id <> all (coalesce(new_ids, '{}'));
     end if;
     return query
-    select a.place, a.sequence, a.first, a.same,
+    select a.place,
+        -- Neither appended nor there: it is not visible yet, or was swept just now.
+        case when a.sequence is null and a.known is null and not a.has_key
+            then waybill.try_again() else a.sequence end,
+        a.first, a.same,
         case when a.sequence is null then waybill.ended_dead(a.first) else false end
     from (
-        select i.place, n.sequence,
+        select i.place, n.sequence, k.sequence as known, coalesce(i.duplicates > 0, false) as has_key,
             case when i.duplicates > 0 then i.key_id else i.id end as first,
             case when i.duplicates > 0 then i.key_hash = i.body_hash else k.body = i.body end
                 as same

@@ -54,7 +54,9 @@ begin
         select case when count(*) = 1 then min(b.name) end into the_only_box
         from (select name from waybill.box limit 2) b;
         if the_only_box is null then
-            raise exception 'waybill: box: say which one; this store has none, or several'
+            raise exception 'waybill: box: say which one, box => ''…''; this store has %',
+                coalesce((select string_agg(b.name, ', ' order by b.name)
+                    from (select name from waybill.box order by name limit 20) b), 'none')
                 using errcode = 'invalid_parameter_value';
         end if;
     end if;
@@ -133,7 +135,7 @@ begin
             $4[n:n + step - 1], $5[n:n + step - 1], $9[n:n + step - 1],
             batch.lanes[n:n + step - 1], batch.keys[n:n + step - 1], $8[n:n + step - 1],
             $12[n:n + step - 1], $2[n:n + step - 1], batch.scopes[n:n + step - 1],
-            batch.windows[n:n + step - 1], batch.hashes[n:n + step - 1]) a;
+            batch.windows[n:n + step - 1], batch.hashes[n:n + step - 1], false) a;
     end loop;
     if notify then
         perform pg_notify(trim('."' from 'waybill.'), '');
