@@ -230,6 +230,17 @@ TEST_F(PostgresDoctor, ADatabaseThatCannotBeReachedIsAFinding) {
     EXPECT_THAT(examine(" dbname=nowhere"), has("unreachable", "nowhere", "pg_isready"));
 }
 
+TEST_F(PostgresDoctor, ARoleThatIsNotThereIsNotHealthy) {
+    options_.server = "no'such";
+    options_.publisher = "nor this";
+
+    const Findings found = examine();
+
+    EXPECT_THAT(found, has("no-role", "no'such", "du"));
+    EXPECT_THAT(found, has("no-role", "nor this", "du"));
+    EXPECT_THAT(found, lacks("not-seen"));
+}
+
 TEST_F(PostgresDoctor, MissesTheTablesOfTheComingDaysAndItsFixMakesThem) {
     // Those of the migration are of the server's day, not of the test's.
     schema_.change("select waybill.make_days(14, 15)");

@@ -103,6 +103,8 @@ struct Facts {
     std::vector<std::string> changed_migrations{};
     /// Later than ours, and breaking.
     std::vector<std::string> breaking_migrations{};
+    /// Roles that were asked about and that the server does not have.
+    std::vector<std::string> unknown_roles{};
     std::vector<Lack> lacks{};
     /// Of DoctorOptions::publisher.
     std::vector<Lack> publisher_lacks{};

@@ -218,10 +218,17 @@ Facts collect(const std::string& conninfo, const DoctorOptions& options) {
         facts.schema = {.newest = newest_migration()};
         return facts;
     }
+    const auto has_role = [&](const std::string& role) {
+        Rows rows = db.read(sql::doctor_has_role, role);
+        const bool is_there = rows.next() && rows.flag(0);
+        if (!is_there) facts.unknown_roles.push_back(role);
+        return is_there;
+    };
     const std::string& server = options.server.empty() ? facts.user : options.server;
-    look("privileges", facts,
-         [&] { facts.lacks = lacks_of(db.read(sql::doctor_lacks, schema, server)); });
-    if (!options.publisher.empty()) {
+    look("privileges", facts, [&] {
+        if (has_role(server)) facts.lacks = lacks_of(db.read(sql::doctor_lacks, schema, server));
+    });
+    if (!options.publisher.empty() && has_role(options.publisher)) {
         look("publisher", facts, [&] {
             facts.publisher_lacks =
                 lacks_of(db.read(sql::doctor_publisher_lacks, schema, options.publisher));

@@ -114,6 +114,10 @@ bool only_looks(const std::vector<Lack>& lacks) {
 }
 
 void look_at_rights(const Facts& facts, const DoctorOptions& options, Findings& findings) {
+    for (const std::string& role : facts.unknown_roles) {
+        findings.push_back({problem, "no-role", "there is no role " + detail::in_quotes(role),
+                            "what it may was not asked", "psql -c '\\du'   # who there is"});
+    }
     const std::string& server = options.server.empty() ? facts.user : options.server;
     if (options.server.empty() && only_looks(facts.lacks)) {
         findings.push_back({note, "read-only-role", "role " + server + " may only look",

@@ -47,6 +47,9 @@ from pg_prepared_xacts where database = current_database() order by prepared lim
 -- name: doctor_has_schema
 select to_regnamespace($1::text) is not null;
 
+-- name: doctor_has_role
+select exists (select from pg_roles where rolname = $1::text);
+
 -- name: doctor_lacks
 -- What the role $2 needs as a server: to use the schema, to use and read its sequences (how far they were drawn moves the
 -- low-water marks), to read and write its tables, to execute its functions. Children of a table are reached through it.
