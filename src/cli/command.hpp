@@ -28,6 +28,8 @@ struct Command {
     std::string_view summary{};
     /// What follows `waybill `.
     std::string_view usage{};
+    /// How many words it takes besides options: a second box to pause must not be passed over in silence.
+    std::size_t words_max = 0;
     std::vector<OptionSpec> options{};
     /// Lines to copy.
     std::string_view examples{};

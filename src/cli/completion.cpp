@@ -89,6 +89,7 @@ Command completion_command() {
     return {.name = "completion",
             .summary = "Prints what makes your shell complete the words of waybill",
             .usage = "completion bash|zsh",
+            .words_max = 1,
             .options = {},
             .examples =
                 "  source <(waybill completion bash)\n"

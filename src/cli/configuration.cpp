@@ -68,10 +68,14 @@ AskedConfig load_to_ask(const Globals& globals) {
     } catch (const ConfigError& error) {
         // One that is not there is another mistake: nobody knows where its store would be.
         if (file.empty() || !std::ifstream{file}) throw;
-        AskedConfig asked{.problems = error.problems()};
-        asked.config.store = globals.store.empty()
-                                 ? server::store_beside(file, store_named_in(file))
-                                 : globals.store;
+        AskedConfig asked;
+        if (!globals.store.empty()) {
+            // Whoever names the store asks for no more than that.
+            asked.config.store = globals.store;
+            return asked;
+        }
+        asked.problems = error.problems();
+        asked.config.store = server::store_beside(file, store_named_in(file));
         return asked;
     }
 }

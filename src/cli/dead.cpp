@@ -63,6 +63,7 @@ Command dead_command() {
         .name = "dead",
         .summary = "Lists dead letters, requeues or discards them",
         .usage = "dead list|show ID|requeue [ID]|discard [ID] [FILTERS]",
+        .words_max = 2,
         .options = std::move(options),
         .examples =
             "  waybill dead list --target billing\n"

@@ -83,6 +83,7 @@ Command lanes_command() {
     return {.name = "lanes",
             .summary = "Lists halted lanes, skips what one stands at or runs it again",
             .usage = "lanes list|skip LANE_OR_ID|resume LANE_OR_ID [FILTERS]",
+            .words_max = 2,
             .options = {{"box", "B", "only of this box"},
                         {"type", "T", "only of this type; * is a wildcard"},
                         {"source", "S", "only of this source"},

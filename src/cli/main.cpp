@@ -113,6 +113,11 @@ int run(const std::vector<std::string>& words, const char* program) {
         print_help(command);
         return 0;
     }
+    if (arguments.words().size() > command.words_max) {
+        throw UsageError{"\"" + arguments.words()[command.words_max] +
+                         "\" is a word too many, so nothing was done: waybill " +
+                         std::string{command.usage}};
+    }
     return command.run(arguments, globals_of(arguments, program));
 }
 

@@ -177,6 +177,7 @@ Command messages_command() {
     return {.name = "messages",
             .summary = "Lists messages, shows one, cancels one, replays what has ended",
             .usage = "messages list|show ID|cancel ID|replay [ID] --target KEY [FILTERS]",
+            .words_max = 2,
             .options = std::move(options),
             .examples =
                 "  waybill messages list --state open --source stripe\n"
@@ -193,6 +194,7 @@ Command targets_command() {
         .name = "targets",
         .summary = "Lists the targets the store knows, forgets one that is gone",
         .usage = "targets list|forget KEY [--box B] [--force]",
+        .words_max = 2,
         .options = {{"box", "B", "of forget; default: the one it is registered in"},
                     {"force", "", "a subscription that another live server may have in its file"},
                     {"yes", "", "do not ask"},
@@ -208,6 +210,7 @@ Command instances_command() {
     return {.name = "instances",
             .summary = "Lists who works on the store, since when, with how many partitions",
             .usage = "instances list",
+            .words_max = 1,
             .options = {{"json", "", "for programs"}},
             .examples = "  waybill instances list\n",
             .run = instances};
@@ -217,6 +220,7 @@ Command boxes_command() {
     return {.name = "boxes",
             .summary = "Lists the boxes, pauses or resumes one",
             .usage = "boxes list|pause BOX|resume BOX",
+            .words_max = 2,
             .options = {operation_option(), {"json", "", "for programs"}},
             .examples =
                 "  waybill boxes list\n  waybill boxes pause inbox\n  waybill boxes resume inbox\n",
@@ -227,6 +231,7 @@ Command backup_command() {
     return {.name = "backup",
             .summary = "Copies a SQLite store to a new file while others go on",
             .usage = "backup FILE",
+            .words_max = 1,
             .options = {operation_option(), {"json", "", "for programs"}},
             .examples = "  waybill backup waybill-backup.db\n",
             .run = backup};

@@ -37,6 +37,7 @@ Command operations_command() {
     return {.name = "operations",
             .summary = "Shows what became of an order, or cancels one over many that is under way",
             .usage = "operations show|cancel ID",
+            .words_max = 2,
             .options = {{"json", "", "for programs"}},
             .examples =
                 "  waybill operations show 7c9e6679-7425-40de-944b-e07fc1f90ae7\n"

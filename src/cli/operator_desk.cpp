@@ -186,8 +186,8 @@ json::Value OperatorDesk::post(const std::string& target, const json::Value& bod
     if (direct_ && !problems_.empty()) {
         Problems why = problems_;
         why.push_back(
-            "nothing was ordered: no server runs, and without one an order needs a "
-            "configuration that can be used");
+            "nothing was ordered: no server of this folder answers, and without one an order needs "
+            "a configuration that can be used; repair it, or name the store: --store URL");
         throw ConfigError{std::move(why)};
     }
     HttpRequest request{.method = "POST",

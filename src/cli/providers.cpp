@@ -66,6 +66,7 @@ Command providers_command() {
     return {.name = "providers",
             .summary = "Lists the senders of webhooks it knows, or says all of one",
             .usage = "providers [KEY]",
+            .words_max = 1,
             .options = {{"json", "", "for programs"}},
             .examples =
                 "  waybill providers\n"

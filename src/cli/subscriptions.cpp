@@ -212,6 +212,7 @@ Command subscriptions_command() {
         .usage =
             "subscriptions list|show|add|update|pause|resume|disable|enable|skip|rotate-secret|"
             "remove|test [ID_OR_URL]",
+        .words_max = 2,
         .options = {{"url", "URL", "where to send to; of test: instead of its own"},
                     {"type", "T", "which messages; * is a wildcard"},
                     {"tenant", "X", "only of this tenant; default: those without their own"},
@@ -223,7 +224,7 @@ Command subscriptions_command() {
                      "\"Name: value\" with every request; update: instead of its own"},
                     {"remove-header", "NAME…", "update: without this one"},
                     {"timeout", "D", "for one attempt, 30s"},
-                    {"rate", "R", "at most so many requests, 100/s"},
+                    {"rate", "R", "at most so many requests, 100/s; 0/s for no limit"},
                     {"concurrency", "N", "at most so many under way at once"},
                     {"max-attempts", "N", "then it is a dead letter"},
                     {"schedule", "LIST", "waits between attempts: 5s,5m,30m"},

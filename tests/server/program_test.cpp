@@ -141,6 +141,8 @@ TEST_F(Program, MistakesAreNamedAndEndWithCodeTwo) {
     EXPECT_EQ(run_here({"serve", "--listen"}).code, 2);
     EXPECT_EQ(run_here({"send"}).code, 2);
     EXPECT_EQ(run_here({"messages", "lst"}).code, 2);
+    EXPECT_EQ(run_here({"boxes", "pause", "inbox", "outbox"}).code, 2) << "only one was paused";
+    EXPECT_THAT(hear({"stats", "now"}).output, HasSubstr("\"now\" is a word too many"));
     EXPECT_EQ(run_here({"messages", "list"}).code, 1) << "there is no store";
     write("waybill.toml", "stroe = 'x'");
     EXPECT_EQ(run_here({"check"}).code, 2);
