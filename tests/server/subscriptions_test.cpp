@@ -479,6 +479,19 @@ TEST(Subscriptions, ANewSecretDoesNotHideThatTheHeadersCannotBeOpenedEither) {
         << "it was mended, and is said not to be";
 }
 
+TEST(Subscriptions, AScheduleIsReplacedAndNotContinued) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({})};
+    const std::string id =
+        added(server, R"({"retry":{"schedule":["1s","2s"]},"url":")" + endpoint.url() + "\"}");
+    const std::string path = "/v1/subscriptions/" + id;
+
+    ASSERT_EQ(server.operate("POST", path, R"({"retry":{"schedule":["3s"]}})")->status, 200);
+    EXPECT_THAT(server.operate("GET", path)->body, HasSubstr(R"("schedule":["3s"])"));
+    ASSERT_EQ(server.operate("POST", path, R"({"retry":{"schedule":[]}})")->status, 200);
+    EXPECT_THAT(server.operate("GET", path)->body, Not(HasSubstr("schedule")));
+}
+
 TEST(Subscriptions, AHeaderIsReplacedOrRemovedAndTheOthersStay) {
     Endpoint endpoint;
     ServerUnderTest server{with({})};

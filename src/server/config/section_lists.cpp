@@ -34,6 +34,7 @@ void Section::texts(const std::string& key, std::vector<std::string>& values) {
 void Section::durations(const std::string& key, std::vector<Duration>& values) {
     std::vector<std::string> texts_;
     texts(key, texts_);
+    if (find(key) != nullptr) values.clear();
     for (const std::string& one : texts_) {
         if (const auto parsed = parse_duration(one)) {
             values.push_back(*parsed);

@@ -86,7 +86,13 @@ void read_subscriptions(Section& top, Config& config, Reading& reading) {
         section.finish();
         const std::string wants =
             subscription.box + "\n" + subscription.type + "\n" + subscription.tenant;
-        subscription.id = static_subscription_id(subscription, alike[wants]++);
+        const std::uint32_t ordinal = alike[wants]++;
+        if (ordinal > 0 && id.empty()) {
+            section.warn("url",
+                         "wants the same messages as one before it, and only their order in this "
+                         "file tells whose waiting messages are whose: give each an id (uuidgen)");
+        }
+        subscription.id = static_subscription_id(subscription, ordinal);
         if (const auto given = parse_uuid(id); given) {
             subscription.id = *given;
         } else if (!id.empty()) {
