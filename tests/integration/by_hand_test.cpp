@@ -1,11 +1,14 @@
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "support/app.hpp"
 #include "support/manual_clock.hpp"
+#include "support/store_decorator.hpp"
+#include "waybill/system.hpp"
 
 /// An application without background work: everything happens on the thread that asks for it.
 namespace waybill {
@@ -152,15 +155,25 @@ TEST_F(ByHand, StoppingNeedsNoTimeToPass) {
     EXPECT_EQ(log.count(Kind::stopped), 1U);
 }
 
-TEST_F(ByHand, AnExecutorOfOnesOwnAnswersFromOutside) {
-    class Later final : public Executor {
-    public:
-        void start(std::vector<Job> jobs) override {
-            for (Job& job : jobs) held.push_back(std::move(job));
+/// Answers when somebody lets it.
+class Later final : public Executor {
+public:
+    void start(std::vector<Job> jobs) override {
+        for (Job& job : jobs) held.push_back(std::move(job));
+    }
+    void cancel(std::span<const std::uint64_t>) override {
+        if (answers_when_told) answer();
+    }
+    void answer() {
+        for (Job& job : std::exchange(held, {})) {
+            job.completion(DeliveryResults(1, DeliveryResult{Done{}}));
         }
-        void cancel(std::span<const std::uint64_t>) override {}
-        std::vector<Job> held;
-    };
+    }
+    std::vector<Job> held;
+    bool answers_when_told = false;
+};
+
+TEST_F(ByHand, AnExecutorOfOnesOwnAnswersFromOutside) {
     const auto executor = std::make_shared<Later>();
     app.inbox("orders", {.lanes = Lanes::none}).to("*", "x", executor);
     app.append({{.type = "t"}, {.type = "t"}});
@@ -168,10 +181,60 @@ TEST_F(ByHand, AnExecutorOfOnesOwnAnswersFromOutside) {
     rounds();
     ASSERT_EQ(executor->held.size(), 2U);
 
-    for (Job& job : executor->held) job.completion(DeliveryResults(1, DeliveryResult{Done{}}));
+    executor->answer();
     rounds();
 
     EXPECT_EQ(log.count(Kind::done), 2U);
+}
+
+TEST_F(ByHand, AnExecutorOfOnesOwnIsToldOfAStopBeforeItIsWaitedFor) {
+    const auto executor = std::make_shared<Later>();
+    executor->answers_when_told = true;
+    app.inbox("orders").to("*", "x", executor);
+    app.append({.type = "t"});
+    app.start();
+    rounds();
+    ASSERT_EQ(executor->held.size(), 1U);
+    const LocalTime before = system_clock().now();
+
+    app.stop();
+
+    EXPECT_EQ(log.count(Kind::done), 1U);
+    EXPECT_LT(system_clock().now() - before, 5s) << "of the ten it has";
+}
+
+TEST_F(ByHand, AStopThatWaitsForAnAnswerKeepsItsLease) {
+    class AnswersAfterSomeBeats final : public test::StoreDecorator {
+    public:
+        AnswersAfterSomeBeats(Store& inner, Later& executor)
+            : StoreDecorator(inner), executor_(executor) {}
+        BeatReply beat(const InstanceState& state) override {
+            if (is_stopping && ++beats == 3) executor_.answer();
+            return StoreDecorator::beat(state);
+        }
+        bool is_stopping = false;
+        int beats = 0;
+
+    private:
+        Later& executor_;
+    };
+    const auto executor = std::make_shared<Later>();
+    const auto inner = memory::open();
+    const auto beaten = std::make_shared<AnswersAfterSomeBeats>(*inner, *executor);
+    Settings real = test::quick_settings(beaten);
+    real.background = false;
+    Waybill real_app{real};
+    real_app.observe(log);
+    real_app.inbox("orders").to("*", "x", executor, {.ends_by_itself = true});
+    real_app.append({.type = "t"});
+    real_app.start();
+    while (executor->held.empty()) real_app.step();
+
+    beaten->is_stopping = true;
+    real_app.stop();
+
+    EXPECT_GE(beaten->beats, 3);
+    EXPECT_EQ(log.count(Kind::done), 1U);
 }
 
 TEST_F(ByHand, OnTheHostsOwnClockItWaitsForWhatIsDueSoon) {

@@ -45,11 +45,17 @@ void HandShell::start() {
 void HandShell::stop() {
     const Turn turn{*this};
     if (!started_ || engine_.is_stopped() || turn.is_nested()) return;
+    // As in wait_idle().
+    const bool time_passes = &clock_ == &system_clock();
     patience_ = later(system_clock().now(), shutdown_timeout_);
     engine_.stop(now());
     while (!engine_.is_stopped()) {
-        const bool may_answer = budget_.running() > 0 && system_clock().now() < patience_;
-        if (round(may_answer ? patience_ : LocalTime::min()) || may_answer) continue;
+        // Before anybody is waited for: who is told now may answer now.
+        if (round()) continue;
+        if (budget_.running() > 0 && system_clock().now() < patience_) {
+            round(time_passes ? std::min(patience_, engine_.next_tick()) : patience_);
+            continue;
+        }
         if (engine_.next_tick() == local_never) break;
         not_before_ = std::max(later(now(), std::chrono::milliseconds{1}), engine_.next_tick());
     }
