@@ -153,6 +153,23 @@ TEST_F(Graceful, ACommandThatOutlivesTheGraceIsAskedToEndThenKilledAndLeftToTheN
     EXPECT_THAT(run_here({"dead", "list"}).output, HasSubstr("nothing"));
 }
 
+TEST_F(Graceful, WhatACommandStartedHasTimeToCleanUpAfterTheCommandHasEnded) {
+    configure_command(
+        R"((trap "sleep 0.2; echo x >> cleaned; exit" TERM; echo $$ >> began; while :; do sleep 0.02; done) & wait)",
+        "1s");
+    Process server = serve(here());
+    server.port();
+    publish_one();
+    const pid_t command = begun();
+    ASSERT_GT(command, 1);
+
+    server.signal(SIGTERM);
+
+    EXPECT_EQ(server.wait(), 0);
+    EXPECT_TRUE(nothing_is_left_of(command));
+    EXPECT_EQ(times("cleaned"), 1U);
+}
+
 TEST_F(Graceful, ACommandOfTheConfigurationBeforeHoldsAStopNoLongerThanItsGrace) {
     configure_command("echo $$ >> began; sleep 1000", "2s");
     Process server = serve(here());
@@ -167,6 +184,7 @@ TEST_F(Graceful, ACommandOfTheConfigurationBeforeHoldsAStopNoLongerThanItsGrace)
     EXPECT_TRUE(server.hear_until("stopping"));
 
     EXPECT_FALSE(ends_within(command, 500)) << "it has its time";
+    EXPECT_TRUE(ends_within(server.pid(), 15'000));
     EXPECT_EQ(server.wait(), 0);
     EXPECT_TRUE(nothing_is_left_of(command));
 }

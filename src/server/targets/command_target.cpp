@@ -16,6 +16,7 @@
 
 #include "core/text.hpp"
 #include "server/child_process.hpp"
+#include "waybill/system.hpp"
 
 namespace waybill::server {
 namespace {
@@ -127,12 +128,13 @@ End converse(Pipe& input, Pipe& errors, int ended, std::string_view body, std::s
     ::fcntl(errors.read_end(), F_SETFL, O_NONBLOCK);
     if (body.empty()) input.close_write();
     for (;;) {
-        if (context.time_left() <= Duration{}) return End::out_of_time;
-        if (context.stop_requested()) return End::unwanted;
+        const End verdict = context.time_left() <= Duration{} ? End::out_of_time
+                            : context.stop_requested()        ? End::unwanted
+                                                              : End::by_itself;
         // Closed ends are -1, which poll passes over.
         std::array<pollfd, 3> waiting{
             {{ended, POLLIN, 0}, {errors.read_end(), POLLIN, 0}, {input.write_end(), POLLOUT, 0}}};
-        ::poll(waiting.data(), waiting.size(), kLookMs);
+        ::poll(waiting.data(), waiting.size(), verdict == End::by_itself ? kLookMs : 0);
         if (waiting[2].revents != 0) {
             const ssize_t written = ::write(input.write_end(), body.data(), body.size());
             if (written > 0) body.remove_prefix(static_cast<std::size_t>(written));
@@ -147,14 +149,25 @@ End converse(Pipe& input, Pipe& errors, int ended, std::string_view body, std::s
             }
             return End::by_itself;
         }
+        // Only now: one that has ended meanwhile has done its work, and would do it twice.
+        if (verdict != End::by_itself) return verdict;
     }
 }
 
-/// What it started has the same moment to clean up.
-void ask_to_end(pid_t child, int ended) {
+/// Until it has ended, and so has whatever it started: those hold its standard error. One that does not
+/// is not waited for.
+void ask_to_end(pid_t child, Pipe& errors, int ended, std::string& said) {
     ::kill(-child, SIGTERM);
-    pollfd waiting{ended, POLLIN, 0};
-    ::poll(&waiting, 1, kLastWordsMs);
+    const LocalTime until = later(system_clock().now(), std::chrono::milliseconds{kLastWordsMs});
+    while (ended >= 0 || errors.read_end() >= 0) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(until - system_clock().now());
+        if (left <= Duration{}) return;
+        std::array<pollfd, 2> waiting{{{ended, POLLIN, 0}, {errors.read_end(), POLLIN, 0}}};
+        ::poll(waiting.data(), waiting.size(), static_cast<int>(left.count()));
+        if (waiting[0].revents != 0) ended = -1;
+        if (waiting[1].revents != 0 && !read_some(errors.read_end(), said)) errors.close_read();
+    }
 }
 
 }  // namespace
@@ -216,7 +229,7 @@ Handler command_target(std::vector<std::string> command, std::vector<std::string
         const End end = ended.number < 0
                             ? End::out_of_time
                             : converse(input, errors, ended.number, message.body, said, context);
-        if (end == End::unwanted) ask_to_end(child, ended.number);
+        if (end == End::unwanted) ask_to_end(child, errors, ended.number, said);
         if (end != End::by_itself) ::kill(-child, SIGKILL);
         // Before it is waited for: afterwards its number may be somebody else's.
         running->ended(child);
