@@ -184,7 +184,12 @@ void Generation::start() {
     }
 }
 
+void Generation::begin_to_stop() {
+    stopping_ = std::thread{[this] { app.stop(); }};  // lint: allow(seams) see there
+}
+
 Generation::~Generation() {
+    if (stopping_.joinable()) stopping_.join();
     intake.reset();
     app.stop();
     // An engine that has given up leaves threads behind, and a command that one of them waits for.

@@ -40,6 +40,8 @@ public:
 
     /// Works from now on, and knows what the store knows.
     void start();
+    /// Starts nothing more, and returns at once; the destructor waits for what runs. Takes in as before.
+    void begin_to_stop();
 
     EngineLog engine_log;
     GenerationCounts counts;
@@ -52,6 +54,7 @@ public:
 private:
     Log& log_;
     std::shared_ptr<RunningCommands> commands_ = std::make_shared<RunningCommands>();
+    std::thread stopping_{};  // lint: allow(seams) waits for what runs while the door drains
 };
 
 /// Ends the generation before this one on a thread of its own: that takes as long as what it runs, and a

@@ -197,11 +197,7 @@ void Server::Parts::at_desk(Desk& whose, Reply reply, std::function<HttpResponse
 
 HttpResponse Server::Parts::readiness() {
     const std::shared_lock lock{mutex};
-    json::Object body;
-    if (!generation) {
-        body.emplace_back("status", "stopping");
-        return json_response(503, body);
-    }
+    if (!generation) return json_response(503, json::Object{{"status", "stopping"}});
     const Health health = generation->app.health();
     // A store that answers and does not store (its commits hang, say) is as good as none: the lease runs out.
     const bool ready = health.store.reachable && health.status.started && !health.status.resigned &&
@@ -212,7 +208,7 @@ HttpResponse Server::Parts::readiness() {
     for (std::string& text : texts_of(generation->deliverer->unusable())) {
         reasons.emplace_back(std::move(text));
     }
-    body.emplace_back("status", ready ? "ready" : "not ready");
+    json::Object body{{"status", ready ? "ready" : "not ready"}};
     body.emplace_back("durability", config.relaxed_durability ? "relaxed" : "strict");
     body.emplace_back("open", health.store.open);
     body.emplace_back("parked", health.store.parked);
@@ -356,16 +352,14 @@ void Server::reload(const Config& config) {
             parts.log.say(LogLevel::warn,
                           "store, listen and whether there is TLS take effect after a restart");
         }
-        const ServerConfig kept = parts.config.server;
-        const std::string kept_store = parts.config.store;
-        parts.config = config;
-        parts.config.store = kept_store;
-        parts.config.server.host = kept.host;
-        parts.config.server.port = kept.port;
-        parts.config.server.connections_max = kept.connections_max;
+        const Config kept = std::exchange(parts.config, config);
+        parts.config.store = kept.store;
+        parts.config.server.host = kept.server.host;
+        parts.config.server.port = kept.server.port;
+        parts.config.server.connections_max = kept.server.connections_max;
         if (!keeps_tls) {
-            parts.config.server.tls_cert = kept.tls_cert;
-            parts.config.server.tls_key = kept.tls_key;
+            parts.config.server.tls_cert = kept.server.tls_cert;
+            parts.config.server.tls_key = kept.server.tls_key;
         }
     }
     parts.farewell.to(std::move(old));
@@ -385,6 +379,8 @@ void Server::reload(const Config& config) {
 void Server::stop() {
     Parts& parts = *parts_;
     if (std::exchange(parts.stopped, true)) return;
+    // Beside each other: what runs and who was about to be answered have the same time.
+    parts.generation->begin_to_stop();
     parts.door->stop(parts.config.engine.shutdown_timeout);
     std::unique_ptr<Generation> last;
     {
