@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -32,6 +33,15 @@ sigset_t block_signals() {
     // A command that does not read its input must not end the server.
     ::signal(SIGPIPE, SIG_IGN);
     return signals;
+}
+
+/// 0: none yet. Waits for a moment only where there is something else to look after.
+int next_signal(const sigset_t& signals, bool for_a_moment) {
+    constexpr timespec kMoment{.tv_sec = 0, .tv_nsec = 50'000'000};
+    if (for_a_moment) return std::max(::sigtimedwait(&signals, nullptr, &kMoment), 0);
+    int signal = 0;
+    ::sigwait(&signals, &signal);
+    return signal;
 }
 
 void override_listen(const Arguments& arguments, server::LoadedConfig& loaded) {
@@ -145,12 +155,19 @@ int serve(const Arguments& arguments, const Globals& asked) {
     if (is_demo) print_demo(server, secret, globals);
     std::cout << std::flush;
 
-    for (int signal = 0; ::sigwait(&signals, &signal) == 0;) {
-        if (signal != SIGHUP) break;
-        if (is_demo) {
+    bool wants_reload = false;
+    for (;;) {
+        const int signal = next_signal(signals, wants_reload);
+        if (signal == SIGTERM || signal == SIGINT) break;
+        if (signal == SIGHUP && is_demo) {
             log.say(LogLevel::info, "nothing to reload: there is no configuration file");
-        } else {
+        } else if (signal == SIGHUP) {
+            wants_reload = true;
+        }
+        // What runs under the configuration before this one may take its time, and SIGTERM is to be heard.
+        if (wants_reload && server.may_reload()) {
             reload(server, arguments, globals, log);
+            wants_reload = false;
         }
     }
     log.say(LogLevel::info, "stopping");

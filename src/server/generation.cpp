@@ -198,7 +198,11 @@ Generation::~Generation() {
 
 void Farewell::to(std::unique_ptr<Generation> leaving) {
     wait();
-    auto leave = [leaving = std::move(leaving)]() mutable { leaving.reset(); };
+    is_over_ = false;
+    auto leave = [this, leaving = std::move(leaving)]() mutable {
+        leaving.reset();
+        is_over_ = true;
+    };
     thread_ = std::thread{std::move(leave)};  // lint: allow(seams) see there
 }
 

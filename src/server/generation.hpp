@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -58,7 +59,8 @@ private:
 };
 
 /// Ends the generation before this one on a thread of its own: that takes as long as what it runs, and a
-/// signal to stop must not wait for it. One at a time, so that reload after reload keeps no more than two.
+/// signal to stop must not wait for it. One at a time, so that reload after reload keeps no more than two:
+/// whoever wants the next one before it is over waits, or looks again later.
 ///
 /// Thread safety: none; who reloads and stops.
 /// Lifetime:      the destructor waits.
@@ -71,8 +73,11 @@ public:
 
     void to(std::unique_ptr<Generation> leaving);
     void wait();
+    /// Neither to() nor wait() would have to wait.
+    bool is_over() const { return is_over_; }
 
 private:
+    std::atomic<bool> is_over_{true};
     std::thread thread_{};  // lint: allow(seams) its own thread is the point
 };
 

@@ -376,6 +376,10 @@ void Server::reload(const Config& config) {
     parts.warn_of_unserved();
 }
 
+bool Server::may_reload() const {
+    return parts_->farewell.is_over();
+}
+
 void Server::stop() {
     Parts& parts = *parts_;
     if (std::exchange(parts.stopped, true)) return;

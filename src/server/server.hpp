@@ -32,8 +32,10 @@ public:
 
     /// Sources, targets, boxes, secrets and limits of a new configuration take over; what needs a
     /// restart is named in the log. Throws ConfigError, also where no source would be left, and then
-    /// nothing has changed.
+    /// nothing has changed. Waits for what still runs under the configuration before this one.
     void reload(const Config& config);
+    /// A reload would not wait.
+    bool may_reload() const;
     /// Answers what was read, ends what runs, gives back the rest.
     void stop();
 

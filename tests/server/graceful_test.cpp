@@ -193,6 +193,43 @@ TEST_F(Graceful, ACommandOfTheConfigurationBeforeHoldsAStopNoLongerThanItsGrace)
     EXPECT_TRUE(nothing_is_left_of(command));
 }
 
+TEST_F(Graceful, AStopIsHeardWhileAReloadWaitsForTheOneBefore) {
+    configure_command(kWaits);
+    Process server = serve(here());
+    server.port();
+    publish_one();
+    const pid_t command = begun();
+    ASSERT_GT(command, 1);
+    server.signal(SIGHUP);
+    EXPECT_TRUE(server.hear_until("reloaded"));
+
+    server.signal(SIGHUP);
+    server.signal(SIGTERM);
+
+    EXPECT_TRUE(server.hear_until("stopping"));
+    EXPECT_FALSE(ends_within(command, 0)) << "the stop was heard when it was over";
+    write("go", "");
+    EXPECT_EQ(server.wait(), 0);
+    EXPECT_EQ(times("ended"), 1U);
+}
+
+TEST_F(Graceful, AReloadThatHadToWaitForTheOneBeforeIsCarriedOut) {
+    configure_command(kWaits);
+    Process server = serve(here());
+    server.port();
+    publish_one();
+    ASSERT_GT(begun(), 1);
+    server.signal(SIGHUP);
+    EXPECT_TRUE(server.hear_until("reloaded"));
+
+    server.signal(SIGHUP);
+    write("go", "");
+
+    EXPECT_TRUE(server.hear_until("reloaded"));
+    EXPECT_EQ(times("ended"), 1U) << "three at once";
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
 TEST_F(Graceful, NothingIsBegunWhileAStopWaitsForWhoHasNotSentHisRequest) {
     configure_command(kWaits, "3s");
     Process server = serve(here());
