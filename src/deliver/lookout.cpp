@@ -136,27 +136,41 @@ void Lookout::hear() {
 
 /// What could not be told to the store is told again.
 void Lookout::declare() {
-    auto& wanted = undeclared_.wanted;
-    try {
-        if (!wanted.empty()) store_.store().declare({}, wanted);
-    } catch (const StoreError& error) {
-        if (!is_refused(error)) throw;
-        // Of a box that is not there: no reason to keep the others waiting.
-        std::ranges::for_each(wanted, [this](const Target& target) { declare_one(target); });
-    }
-    wanted.clear();
+    declare_wanted();
     auto& unwanted = undeclared_.unwanted;
     for (; !unwanted.empty(); unwanted.pop_back()) {
         store_.catalogue()->forget_target(unwanted.back().box, unwanted.back().key);
     }
 }
 
-void Lookout::declare_one(const Target& target) {
+void Lookout::declare_wanted() {
+    auto& wanted = undeclared_.wanted;
     try {
-        store_.store().declare({}, {&target, 1});
+        if (!wanted.empty()) store_.store().declare({}, wanted);
     } catch (const StoreError& error) {
         if (!is_refused(error)) throw;
-        tell_({.kind = Kind::unreadable, .text = error.what()});
+        // Of a box that is not there: no reason to keep the others waiting. It may come, when an application starts.
+        std::vector<Target> refused;
+        for (const Target& target : wanted) {
+            if (!declare_one(target)) refused.push_back(target);
+        }
+        wanted = std::move(refused);
+        return;
+    }
+    wanted.clear();
+    refused_.clear();
+}
+
+bool Lookout::declare_one(const Target& target) {
+    try {
+        store_.store().declare({}, {&target, 1});
+        return true;
+    } catch (const StoreError& error) {
+        if (!is_refused(error)) throw;
+        if (refused_.insert(target.key).second) {
+            tell_({.kind = Kind::unreadable, .text = error.what()});
+        }
+        return false;
     }
 }
 

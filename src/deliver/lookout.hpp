@@ -45,7 +45,9 @@ private:
     void recall();
     void hear();
     void declare();
-    void declare_one(const Target& target);
+    void declare_wanted();
+    /// False: refused, because its box is not there.
+    bool declare_one(const Target& target);
     bool look_under_lock();
 
     StoreHandle& store_;
@@ -61,6 +63,8 @@ private:
     bool untold_ = false;
     /// Of subscriptions, as they were told.
     std::map<Uuid, std::string> problems_{};
+    /// Keys that were refused, and told so.
+    std::unordered_set<std::string> refused_{};
     std::string last_trouble_{};
     LocalTime hear_at_{};
 };

@@ -111,6 +111,19 @@ TEST(DelivererTest, WhoSubscribesIsWhatAReaderOfYourOwnSays) {
     EXPECT_THAT(second.bodies(), ElementsAre("2"));
 }
 
+/// Its box comes with the start; until then the store refuses what is of it.
+TEST(DelivererTest, WhoSubscribedLongBeforeTheStartGetsTheFirstMessage) {
+    Endpoint endpoint;
+    Sender sender{{numbered(endpoint, 1)}, {.refresh = 1ms}};
+    ASSERT_TRUE(sender.reader->wait_until_asked_again());
+
+    sender.app.start();
+    sender.app.append({.type = "t", .body = "1"});
+    ASSERT_TRUE(sender.has_finished(1));
+
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("1"));
+}
+
 // WH5
 TEST(DelivererTest, AReaderIsNotAskedForEveryMessage) {
     Endpoint endpoint;
