@@ -137,8 +137,6 @@ TEST_F(PostgresDoctor, NamesTheRightsAPublisherLacksAndItsFixGrantsThem) {
 
     EXPECT_THAT(found, has("publisher-privileges", "usage on schema", "publish("));
     EXPECT_THAT(examine(), lacks("publisher-privileges"));
-    options_.publisher = "nobody_of_this_name";
-    EXPECT_THAT(examine(), has("not-seen", "nobody_of_this_name", ""));
 }
 
 TEST_F(PostgresDoctor, NamesAnInstanceWhoseWakeUpsAreLost) {
