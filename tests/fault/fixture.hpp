@@ -103,8 +103,11 @@ protected:
 
     /// Until the store has no open work.
     bool wait_done(std::chrono::steady_clock::duration at_most = Instances::patience) {
-        return look_until([&] { return store_->count({.state = Filter::State::open}) == 0; },
-                          at_most);
+        const auto is_done = [&] {
+            return cluster_.ask("select exists (select from waybill.open where not parked)",
+                                database_) == "f";
+        };
+        return look_until(is_done, at_most);
     }
     std::uint64_t count(Filter::State state) { return store_->count({.state = state}); }
     /// Messages with another number of effects than one.
