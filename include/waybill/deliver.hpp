@@ -216,7 +216,7 @@ public:
     void refresh();
     /// Those in force.
     std::vector<Subscription> subscriptions() const;
-    /// Those of them that cannot be used; `problem` says why.
+    /// Those of them that get nothing: `problem` or `reason` says why. Not those that people paused.
     std::vector<Subscription> unusable() const;
     SubscriptionCounts counts() const;
 

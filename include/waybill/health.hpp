@@ -35,6 +35,8 @@ struct Status {
     std::uint64_t reconciled = 0;
     /// Targets of a partition that left memory and catch up from the store.
     std::uint32_t chains_behind = 0;
+    /// What the store refuses for some seconds now, since when and why: "results for 12 s: …". Empty: nothing.
+    std::string refused{};
     /// Messages that wait in append() while others are being stored; also when not started.
     std::uint64_t appends_waiting = 0;
 

@@ -32,6 +32,8 @@ struct InstanceSeen {
     std::uint32_t running = 0;
     /// How many it owns.
     std::uint32_t partitions = 0;
+    /// What the store refuses it, since when and why: "results for 12 s: …". Empty: nothing.
+    std::string refused{};
 
     bool operator==(const InstanceSeen&) const = default;
 };

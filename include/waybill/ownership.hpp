@@ -71,6 +71,8 @@ struct InstanceState {
     /// The oldest ones, at most 64.
     std::vector<RunningDelivery> running{};
     std::uint64_t waiting = 0;
+    /// What the store refuses it for a while now, since when and why, for people; empty: nothing.
+    std::string refused{};
     /// The registry version it knows; the reply brings the registry if there is a newer one.
     std::uint64_t registry_version = 0;
 };

@@ -80,6 +80,8 @@ Problems check(const Subscription& subscription);
 std::string key_of(const Subscription& subscription);
 /// How the registry knows it.
 Target target_of(const Subscription& subscription);
+/// Its messages wait, and nobody meant them to for a while only: it has a problem, or is disabled.
+bool is_unusable(const Subscription& subscription);
 /// Its messages wait.
 bool is_held(const Subscription& subscription);
 /// How it is run.

@@ -43,7 +43,7 @@ Value carry_out(OperatorDesk& desk, const BulkWords& words, std::uint64_t wanted
             desk.post(words.order_request + "&limit=" + std::to_string(step), {}, operation);
         handled = result.find("carried_out")->as_uint64() + result.find("refused")->as_uint64();
         if (!progress && !for_program) {
-            progress.emplace(words.many + " " + words.done,
+            progress.emplace(words.many + " gone through",
                              std::min(result.find("total")->as_uint64(), wanted));
         }
         if (progress) progress->at(handled);
@@ -59,6 +59,10 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const BulkWo
     const std::uint64_t wanted = arguments.number("limit", UINT64_MAX);
     const std::string shown = std::to_string(std::min(there, wanted));
     const bool goes_on = arguments.has("operation");
+    if (there == 0 && !goes_on && !arguments.has("json")) {
+        std::cout << "no " << words.one << " matches: nothing to " << words.verb << "\n";
+        return 0;
+    }
     if (!confirmed(arguments, goes_on ? "go on to " + words.verb + " " + words.many + "?"
                                       : words.verb + " " + counted(shown, words) + "?")) {
         return 1;
@@ -75,11 +79,13 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const BulkWo
                                  std::string{"; the same command with --operation "} + operation +
                                  " goes on");
     }
+    const bool is_whole =
+        result.find("cancelled") == nullptr && result.find("refused")->as_uint64() == 0;
     if (for_program) {
         Object whole = result.as_object();
         whole.emplace_back("operation", operation);
         std::cout << json::to_text(whole) << "\n";
-        return result.find("cancelled") != nullptr ? 1 : 0;
+        return is_whole ? 0 : 1;
     }
     std::cout << text_of(result, "carried_out") << " done, " << text_of(result, "refused")
               << " refused, " << text_of(result, "remaining") << " remaining\n";
@@ -88,9 +94,8 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const BulkWo
     }
     if (result.find("cancelled") != nullptr) {
         std::cout << "cancelled by somebody's order\n";
-        return 1;
     }
-    return 0;
+    return is_whole ? 0 : 1;
 }
 
 int print_outcome(const Arguments& arguments, const Value& result, const BulkWords& words) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -6,6 +8,7 @@
 #include "cli/command.hpp"
 #include "server/config/here.hpp"
 #include "server/config/secret.hpp"
+#include "server/doctor.hpp"
 #include "server/store_access.hpp"
 #include "server/unusable.hpp"
 #include "waybill/problems.hpp"
@@ -21,13 +24,29 @@ std::string counted(std::size_t count, const std::string& what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+/// Of what the doctor finds, what keeps a server from starting.
+Problems problems_of_role(const server::LoadedConfig& loaded) {
+    constexpr std::array<std::string_view, 3> kNames{"may-not-migrate", "missing-privileges",
+                                                     "read-only-role"};
+    Problems problems;
+    for (const Finding& found : server::examine({.store = loaded.config.store})) {
+        if (std::ranges::find(kNames, found.name) == kNames.end()) continue;
+        problems.push_back(loaded.place("store") + found.what +
+                           "; `waybill doctor` says what to do");
+    }
+    return problems;
+}
+
 Problems problems_of_database(const server::LoadedConfig& loaded) {
     const server::Config& config = loaded.config;
     try {
         const auto access = server::open_store(config.store, server::store_options(config));
         access->schema();
-        if (config.relaxed_durability) return {};
-        return access->connect().upkeep()->check_settings();
+        Problems problems = problems_of_role(loaded);
+        if (!config.relaxed_durability && problems.empty()) {
+            problems = access->connect().upkeep()->check_settings();
+        }
+        return problems;
     } catch (const StoreError& error) {
         return {loaded.place("store") + error.what()};
     }

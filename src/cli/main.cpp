@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -136,7 +137,11 @@ const std::vector<Command>& commands() {
 std::string read_input(const std::string& path) {
     if (path == "-") return {std::istreambuf_iterator<char>{std::cin}, {}};
     std::ifstream file{path, std::ios::binary};
-    if (!file) throw std::runtime_error("cannot read " + path);
+    if (!file || std::filesystem::is_directory(path)) {
+        throw std::runtime_error("cannot read " + path +
+                                 (file ? ": it is a folder" : ": there is no such file, or it may "
+                                                              "not be read"));
+    }
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 

@@ -91,7 +91,8 @@ int instances(const Arguments& arguments, const Globals& globals) {
     if (verb != "list") throw UsageError{"instances knows list, not \"" + verb + "\""};
     return list(
         arguments, globals, "/v1/instances",
-        {"name", "state", "since", "last_beat", "partitions", "running", "waiting", "boxes"});
+        {"name", "state", "since", "last_beat", "partitions", "running", "waiting", "boxes",
+         "refused"});
 }
 
 int boxes(const Arguments& arguments, const Globals& globals) {

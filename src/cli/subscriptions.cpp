@@ -188,7 +188,12 @@ int subscriptions(const Arguments& arguments, const Globals& globals) {
     }
     if (verb == "show") return show_one(arguments, globals);
     if (verb == "add") return add(arguments, globals);
-    if (verb == "update") return order(arguments, globals, "", "changed");
+    if (verb == "update") {
+        if (body_of(arguments).empty()) {
+            throw UsageError{"say what to change, such as --url, --type or --rate; see --help"};
+        }
+        return order(arguments, globals, "", "changed");
+    }
     if (verb == "pause") return order(arguments, globals, verb, "paused; its messages wait");
     if (verb == "resume") return order(arguments, globals, verb, "goes on");
     if (verb == "disable") return order(arguments, globals, verb, "disabled; its messages wait");

@@ -38,6 +38,7 @@ std::string describe(const Event& event) {
             return of_message(event) + " has a text that could not be stored; it was replaced";
         case Kind::read_failed: return "the store could not be read" + because(event);
         case Kind::beat_failed: return "the lease could not be renewed" + because(event);
+        case Kind::accepted: return "the store takes " + std::string{event.text} + " again";
         case Kind::lease_late: return "the lease ran out: nothing is started until it is renewed";
         case Kind::lease_renewed: return "the lease is renewed";
         case Kind::reconciled:
@@ -46,6 +47,9 @@ std::string describe(const Event& event) {
             return "resigned: too many handlers are stuck past their deadline; restart this "
                    "process";
         case Kind::hook_failed: return "a stop hook failed" + because(event);
+        case Kind::lost:
+            return "partition " + std::to_string(event.partition) + " is no longer owned";
+        case Kind::rescan: return "the store was reconnected to or restored: all is read again";
         default: return {};
     }
 }

@@ -32,6 +32,7 @@ std::string_view to_string(Event::Kind kind) {
         case Kind::settle_unstorable: return "settle_unstorable";
         case Kind::read_failed: return "read_failed";
         case Kind::beat_failed: return "beat_failed";
+        case Kind::accepted: return "accepted";
         case Kind::behind: return "behind";
         case Kind::caught_up: return "caught_up";
         case Kind::reconciled: return "reconciled";

@@ -103,6 +103,10 @@ Target target_of(const Subscription& subscription) {
                                                         : tenant}};
 }
 
+bool is_unusable(const Subscription& subscription) {
+    return subscription.state == Subscription::State::disabled || !subscription.problem.empty();
+}
+
 bool is_held(const Subscription& subscription) {
     return subscription.state != Subscription::State::active || !subscription.problem.empty();
 }

@@ -133,8 +133,7 @@ Value to_json(const MessageDetail& detail, const std::vector<OpenDelivery>& open
             deliveries.push_back(Object{{"target", progress.target},
                                         {"state", name_of(progress.state)},
                                         {"failures", progress.failures},
-                                        {"last_error", clean_text(progress.last_error, 4096)},
-                                        {"due", time_text(progress.due)}});
+                                        {"last_error", clean_text(progress.last_error, 4096)}});
         }
     }
     object.emplace_back("deliveries", std::move(deliveries));
@@ -194,6 +193,7 @@ Value to_json(const InstanceSeen& instance) {
                   {"partitions", instance.partitions},
                   {"running", instance.running},
                   {"waiting", instance.waiting},
+                  {"refused", instance.refused},
                   {"boxes", Array{instance.boxes.begin(), instance.boxes.end()}},
                   {"incarnation", to_string(instance.incarnation)}};
 }

@@ -29,6 +29,15 @@ std::vector<Entry> lane_of(const Entry& row, Store& store) {
         .entries;
 }
 
+std::string refused(const std::vector<InstanceSeen>& instances) {
+    std::string all;
+    for (const InstanceSeen& one : instances) {
+        if (!one.alive || one.refused.empty()) continue;
+        all += (all.empty() ? "" : "; ") + one.name + ": the store has refused " + one.refused;
+    }
+    return all;
+}
+
 bool is_strict(const Config* config, const std::string& box) {
     if (config == nullptr) return true;
     const auto found = std::ranges::find(config->boxes, box, &BoxConfig::name);
@@ -58,6 +67,7 @@ std::vector<OpenDelivery> Admin::open_deliveries(const MessageDetail& detail) {
         detail.open, {.registry = registry,
                       .box_is_paused = state != boxes.end() && state->paused,
                       .lanes_are_strict = is_strict(config.get(), box),
+                      .refused = refused(instances),
                       .now = system_clock().wall(),
                       .of_target =
                           [&](const Target& target) {

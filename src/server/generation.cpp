@@ -6,6 +6,7 @@
 #include "server/egress.hpp"
 #include "server/subscription_desk.hpp"
 #include "server/targets/url_target.hpp"
+#include "waybill/console.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::server {
@@ -121,22 +122,26 @@ std::shared_ptr<Deliverer> make_deliverer(const Config& config, StoreAccess& sto
     return std::make_shared<Deliverer>(handle, readers, book, std::move(options));
 }
 
-LogLevel level_of(Event::Kind kind) {
+LogLevel level_of(const Event& event) {
     using Kind = Event::Kind;
-    switch (kind) {
+    switch (event.kind) {
         case Kind::resigned:
         case Kind::reconciled:
         case Kind::settle_unstorable: return LogLevel::error;
         case Kind::died:
         case Kind::halted:
         case Kind::struck:
-        case Kind::fused:
-        case Kind::lost:
         case Kind::lease_late:
         case Kind::settle_failed:
         case Kind::read_failed:
         case Kind::beat_failed:
         case Kind::timed_out: return LogLevel::warn;
+        // A count of none: it is over.
+        case Kind::fused: return event.count == 0 ? LogLevel::info : LogLevel::warn;
+        case Kind::lost:
+        case Kind::rescan:
+        case Kind::lease_renewed:
+        case Kind::accepted:
         case Kind::failed: return LogLevel::info;
         default: return LogLevel::debug;
     }
@@ -145,11 +150,14 @@ LogLevel level_of(Event::Kind kind) {
 }  // namespace
 
 void EngineLog::on_event(const Event& event) noexcept {
-    const LogLevel level = level_of(event.kind);
+    const LogLevel level = level_of(event);
     if (!log_.wants(level)) return;
-    const std::string message = event.message == Uuid{} ? std::string{} : to_string(event.message);
+    const bool is_of_message = event.message != Uuid{};
+    const std::string message = is_of_message ? to_string(event.message) : std::string{};
+    // What is about no message is told in words.
+    const std::string reason = is_of_message ? std::string{event.text} : describe(event);
     log_.write(level, to_string(event.kind),
-               {{"message", message}, {"target", event.target}, {"reason", event.text}});
+               {{"message", message}, {"target", event.target}, {"reason", reason}});
 }
 
 Generation::Generation(const Config& config, StoreAccess& store, http_out::HttpOut& out, Log& log,

@@ -175,6 +175,19 @@ std::span<const Route> routes() {
     return kRoutes;
 }
 
+Value what_is_here() {
+    return Object{
+        {"waybill", version_text},
+        {"webhooks", "POST /webhooks/{source}"},
+        {"live", "GET /healthz"},
+        {"ready", "GET /readyz"},
+        {"metrics", "GET /metrics"},
+        {"publish", "POST /v1/messages (token)"},
+        {"operators",
+         "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/boxes, /v1/instances, /v1/stats … "
+         "(token)"}};
+}
+
 Value openapi() {
     Object paths;
     for (const Route& route : kRoutes) {

@@ -22,6 +22,8 @@ struct Route {
 
 std::span<const Route> routes();
 
+/// For whoever opens the printed URL in a browser.
+json::Value what_is_here();
 /// OpenAPI 3.1 of all routes.
 json::Value openapi();
 

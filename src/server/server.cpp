@@ -16,6 +16,7 @@
 #include "server/exposition.hpp"
 #include "server/generation.hpp"
 #include "server/metrics_page.hpp"
+#include "server/openapi.hpp"
 #include "server/seldom.hpp"
 #include "server/token.hpp"
 #include "server/unserved.hpp"
@@ -31,20 +32,6 @@ namespace waybill::server {
 namespace {
 
 using http_in::Reply;
-
-/// For whoever opens the printed URL in a browser.
-json::Object what_is_here() {
-    return {
-        {"waybill", version_text},
-        {"webhooks", "POST /webhooks/{source}"},
-        {"live", "GET /healthz"},
-        {"ready", "GET /readyz"},
-        {"metrics", "GET /metrics"},
-        {"publish", "POST /v1/messages (token)"},
-        {"operators",
-         "/v1/messages, /v1/dead, /v1/lanes, /v1/targets, /v1/boxes, /v1/instances, /v1/stats … "
-         "(token)"}};
-}
 
 }  // namespace
 
@@ -210,9 +197,11 @@ HttpResponse Server::Parts::readiness() {
     }
     json::Object body{{"status", ready ? "ready" : "not ready"}};
     body.emplace_back("durability", config.relaxed_durability ? "relaxed" : "strict");
-    body.emplace_back("open", health.store.open);
-    body.emplace_back("parked", health.store.parked);
-    body.emplace_back("dead", health.store.dead);
+    if (health.store.reachable) {
+        body.emplace_back("open", health.store.open);
+        body.emplace_back("parked", health.store.parked);
+        body.emplace_back("dead", health.store.dead);
+    }
     body.emplace_back("reasons", std::move(reasons));
     return json_response(ready ? 200 : 503, body);
 }

@@ -39,7 +39,8 @@ InstanceSeen described(const Config& config, const Status& status, StoreTime sin
                       .lease = config.engine.lease,
                       .waiting = status.entries - std::min(status.entries, status.running),
                       .running = static_cast<std::uint32_t>(status.running),
-                      .partitions = status.partitions};
+                      .partitions = status.partitions,
+                      .refused = status.refused};
     for (const BoxConfig& box : config.boxes) seen.boxes.push_back(box.name);
     return seen;
 }

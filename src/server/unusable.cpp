@@ -30,16 +30,28 @@ private:
     const std::string path_;
 };
 
+bool is_disabled(const Subscription& one) {
+    return one.problem.empty();
+}
+
 std::string text_of(const Subscription& one) {
-    return "subscription " + to_string(one.id) +
-           " cannot be used, and its messages wait: " + one.problem;
+    const std::string name = "subscription " + to_string(one.id);
+    if (!is_disabled(one)) return name + " cannot be used, and its messages wait: " + one.problem;
+    return name + " (" + one.url + ") is disabled, and its messages wait" +
+           (one.reason.empty() ? "" : ": " + one.reason);
 }
 
 /// Each thing that is sealed has a command of its own, which the problem names.
 std::string fix_of(const Subscription& one) {
+    const std::string id = to_string(one.id);
+    if (is_disabled(one)) {
+        return "waybill subscriptions test " + id + "     # does it answer?\n" +
+               "waybill subscriptions enable " + id + "   # it gets all that waits; or, before: " +
+               "waybill subscriptions skip " + id;
+    }
     const std::string& text = one.problem;
     if (text.find('`') == std::string::npos) {
-        return "waybill subscriptions remove " + to_string(one.id) + "   # and add it again";
+        return "waybill subscriptions remove " + id + "   # and add it again";
     }
     std::string fix = "# set secrets.key to the key they were sealed with; if it is lost:";
     for (std::size_t at = text.find('`'); at != std::string::npos; at = text.find('`', at)) {
@@ -53,8 +65,8 @@ std::string fix_of(const Subscription& one) {
 
 std::string text_of_more(std::size_t count) {
     return std::to_string(count) +
-           (count == 1 ? " more subscription cannot" : " more subscriptions cannot") +
-           " be used either; `waybill subscriptions list` names them";
+           (count == 1 ? " more subscription gets" : " more subscriptions get") +
+           " nothing either; `waybill subscriptions list` names them";
 }
 
 }  // namespace
@@ -71,7 +83,7 @@ std::vector<Subscription> unusable_subscriptions(const Config& config) {
         NotesOfAFile notes{file};
         all = SubscriptionBook{notes, {}, sealing_key_of(config)}.list();
     }
-    std::erase_if(all, [](const Subscription& one) { return one.problem.empty(); });
+    std::erase_if(all, [](const Subscription& one) { return !is_unusable(one); });
     return all;
 }
 
@@ -86,19 +98,21 @@ std::vector<std::string> texts_of(std::span<const Subscription> unusable) {
 
 Findings findings_of(std::span<const Subscription> unusable) {
     Findings findings;
-    const auto add = [&](std::string what, std::string fix) {
+    const auto add = [&](const char* name, std::string what, std::string fix) {
         findings.push_back({.severity = Finding::Severity::warning,
-                            .name = "unusable-subscription",
+                            .name = name,
                             .what = std::move(what),
                             .means = "nothing is sent to it, and what it is owed stays open; the "
                                      "others go on",
                             .fix = std::move(fix)});
     };
     for (const Subscription& one : unusable.first(std::min(kNamedMost, unusable.size()))) {
-        add(text_of(one), fix_of(one));
+        add(is_disabled(one) ? "disabled-subscription" : "unusable-subscription", text_of(one),
+            fix_of(one));
     }
     if (unusable.size() > kNamedMost) {
-        add(text_of_more(unusable.size() - kNamedMost), "waybill subscriptions list");
+        add("unusable-subscription", text_of_more(unusable.size() - kNamedMost),
+            "waybill subscriptions list");
     }
     return findings;
 }

@@ -8,8 +8,8 @@
 #include "waybill/finding.hpp"
 #include "waybill/subscription.hpp"
 
-/// Subscriptions in the store that cannot be used, such as those whose secrets are sealed with another key: their
-/// messages wait, and the others go on, so nothing else would say it.
+/// Subscriptions in the store that get nothing: those that cannot be used, such as those whose secrets are sealed with
+/// another key, and those that are disabled. Their messages wait, and the others go on, so nothing else would say it.
 namespace waybill::server {
 
 /// Those of the configured store, read without changing it. Throws StoreError, and ConfigError when the key

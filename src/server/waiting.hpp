@@ -31,6 +31,8 @@ struct WaitingFacts {
     bool box_is_paused = false;
     /// Messages of one lane wait for each other, per target.
     bool lanes_are_strict = false;
+    /// "a: the store has refused results for 12 s: …" for instances of whom that is so.
+    std::string refused{};
     StoreTime now{};
     /// Why a target gets nothing at all; empty: it does. Asked for a few deliveries at most.
     std::function<std::string(const Target& target)> of_target{};

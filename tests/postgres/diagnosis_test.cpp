@@ -139,6 +139,17 @@ const Case kCases[] = {
          f.instances[0].seen.last_beat = StoreTime{1min};
      },
      Severity::warning, "lost-listen", "a has no connection", "listen %"},
+    {"Refused", [](Facts& f) { f.instances[0].seen.refused = "results for 12 s: no"; },
+     Severity::problem, "refused", "a: the store has refused results for 12 s: no",
+     "waybill doctor"},
+    {"Blocked",
+     [](Facts& f) {
+         f.blockers = {{.pid = 9, .user = "dba", .state = "idle", .open = 40s, .blocks = 2}};
+     },
+     Severity::problem, "blocked", "(user dba, idle) holds locks for 40 s that 2 sessions",
+     "pg_terminate_backend(9)"},
+    {"SameName", [](Facts& f) { f.instances.push_back(f.instances[0]); }, Severity::note,
+     "same-name", "2 live instances are called a", "`instance` of its own"},
     {"TwoVersions", [](Facts& f) { f.instances.push_back({.seen = {.name = "b"}, .knows = 4}); },
      Severity::note, "two-versions", "b", ""},
     {"DeadLetter", [](Facts& f) { f.health.dead = 1; }, Severity::note, "dead-letters",

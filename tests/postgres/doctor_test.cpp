@@ -2,6 +2,8 @@
 
 #include "waybill/postgres/doctor.hpp"
 
+#include <future>
+
 #include "postgres/fixture.hpp"
 
 namespace waybill::test {
@@ -93,6 +95,28 @@ TEST_F(PostgresDoctor, NamesAPublisherThatLeftItsTransactionOpen) {
     shop->script("begin", "test");
     append_on(*shop, order(2));
     EXPECT_THAT(examine(), lacks("idle-publisher")) << "a transaction that is young";
+}
+
+/// Settlements waited, were given up and waited again, and nothing but the log said so.
+TEST_F(PostgresDoctor, NamesWhoHoldsWhatAServerWaitsForAndItsFixEndsIt) {
+    auto report = stranger();
+    report->script(report->in_schema("set application_name = 'report'; begin; "
+                                     "select from waybill.store for update"),
+                   "test");
+    const BoxDeclaration box{"books", {.partitions = 1}};
+    auto waiting = std::async(std::launch::async, [&] { store_->declare({&box, 1}, {}); });
+
+    Findings found;
+    const auto names_it = [&] {
+        found = examine();
+        return std::ranges::any_of(found, [](const Finding& f) { return f.name == "blocked"; });
+    };
+    while (!names_it()) std::this_thread::yield();
+    mend(found, "blocked");
+
+    EXPECT_THAT(found, has("blocked", "process " + pid_of(*report) + " (user waybill, report, idle",
+                           "pg_terminate_backend(" + pid_of(*report) + ")"));
+    EXPECT_NO_THROW(waiting.get());
 }
 
 TEST_F(PostgresDoctor, NamesAPreparedTransactionAndItsFixEndsIt) {

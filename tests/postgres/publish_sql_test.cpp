@@ -64,6 +64,25 @@ TEST_F(PostgresPublishBySql, WhatCanNeverBeStoredIsRefused) {
     EXPECT_THAT(stored(), IsEmpty());
 }
 
+/// What PostgreSQL itself says of these speaks of its own functions.
+TEST_F(PostgresPublishBySql, WhatIsWrongIsCalledByItsName) {
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"lane => repeat('x', 300)", "lane has 300 bytes; at most 256 are allowed"},
+        {"attributes => '[1, 2]'", "attributes: array was given"},
+        {"attributes => 'null'", "attributes: null was given"},
+        {"not_before => 'infinity'", "not_before: infinity is no moment"},
+    };
+    for (const auto& [argument, told] : cases) {
+        try {
+            ask("select waybill.publish('t', 'x', " + argument + ")");
+            ADD_FAILURE() << argument;
+        } catch (const StoreError& error) {
+            EXPECT_EQ(error.reaction(), Reaction::bad_data) << error.what();
+            EXPECT_THAT(error.what(), testing::HasSubstr(told));
+        }
+    }
+}
+
 TEST_F(PostgresPublishBySql, ASessionThatMayLoseItsCommitIsRefusedUnlessMeant) {
     ask("set synchronous_commit = off");
 

@@ -9,6 +9,32 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+/// Who asked for what is open walked over all that was done, and was cut off by the deadline.
+TEST_F(Postgres, WhoAsksForWhatIsOpenDoesNotWalkOverWhatIsDone) {
+    append({order(1), order(2)});
+    auto db = stranger();
+    db->script(db->in_schema(
+                   "insert into waybill.message select n + 100, gen_random_uuid(), m.partition, "
+                   "m.appended_at, 0, 0, m.type, '', '', '', '', '', '', '', '', 0, null, m.body "
+                   "from waybill.message m, generate_series(1, 10000) n where m.sequence = 1;"
+                   "analyze waybill.message; analyze waybill.open; analyze waybill.dead;"
+                   "set plan_cache_mode = force_generic_plan;"
+                   "prepare of_state(smallint) as select m.sequence, s.state "
+                   "from waybill.messages_in($1) m cross join lateral "
+                   "waybill.state_of(m.sequence, m.partition) as s (state) "
+                   "where m.sequence < 1000000 order by m.sequence desc limit 20"),
+               "test");
+    std::string plan;
+    postgres::Rows rows = db->script("explain (analyze, timing off) execute of_state(1)", "test");
+    while (rows.next()) plan += rows.string(0) + "\n";
+
+    EXPECT_EQ(store_->count({.state = Filter::State::open}), 2U);
+    EXPECT_EQ(store_->count({}), 10'002U);
+    EXPECT_EQ(store_->browse({.state = Filter::State::open}, "", 10).items.size(), 2U);
+    EXPECT_THAT(plan, testing::HasSubstr("never executed"));
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("actual rows=[0-9]{3}"))) << plan;
+}
+
 TEST_F(Postgres, AMessageWhoseTransactionCommitsLateIsNotSkipped) {
     const Taken taken = own(*store_);
     Position position = increment(taken, "").position;

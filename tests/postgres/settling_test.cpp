@@ -128,5 +128,64 @@ TEST_F(PostgresSettling, AConnectionWhoseStatementsAreGoneIsNotUsedAgain) {
     EXPECT_FALSE(db->is_usable());
 }
 
+/// A box of `count` open messages, written as somebody would who knows no better way.
+class PostgresStatistics : public Postgres {
+protected:
+    void fill(PartitionId partition, int count) {
+        schema_.run("with m as (insert into waybill.message select nextval('waybill.sequence'), "
+                    "gen_random_uuid(), " +
+                    std::to_string(partition) +
+                    ", 1, 0, 0, 't', '', '', '', '', '', '', '', '', 0, null, '' "
+                    "from generate_series(1, " +
+                    std::to_string(count) +
+                    ") returning sequence, id) insert into waybill.open (partition, sequence, id, "
+                    "due) select " +
+                    std::to_string(partition) + ", sequence, id, 0 from m");
+    }
+    SettleBatch oldest(const Taken& taken, int count) {
+        SettleBatch batch{.fences = {{taken.partition, taken.token}}};
+        auto db = stranger();
+        postgres::Rows rows =
+            db->script(db->in_schema("select sequence, id from waybill.open order by sequence "
+                                     "limit " +
+                                     std::to_string(count)),
+                       "test");
+        while (rows.next()) {
+            batch.items.push_back({.partition = taken.partition,
+                                   .sequence = std::stoll(rows.string(0)),
+                                   .message = *parse_uuid(rows.string(1)),
+                                   .finish = true});
+        }
+        return batch;
+    }
+    Duration time_to_settle(const SettleBatch& batch) {
+        const auto begin = std::chrono::steady_clock::now();
+        store_->settle(batch);
+        return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin);
+    }
+};
+
+/// An idle queue was vacuumed while it was empty; the burst after that was settled by walking through all that was open
+/// once for each result, for longer than a statement may take, and so for ever.
+TEST_F(PostgresStatistics, ABurstIntoAQueueThatWasAnalysedWhileEmptyIsSettledAtOnce) {
+    constexpr int kOpen = 20'000;
+    constexpr int kSettled = 5'000;
+    const Taken taken = own(*store_);
+    for (const std::string pages : {"false", "true"}) {
+        fill(taken.partition, kOpen);
+        schema_.run("delete from waybill.open");
+        schema_.change("vacuum (truncate " + pages + ", analyze) " + schema_.name() + ".open");
+        fill(taken.partition, 1);
+        store_->settle(oldest(taken, 1));  // plans are made now
+
+        fill(taken.partition, kOpen);
+        EXPECT_LT(time_to_settle(oldest(taken, kSettled)), 1s) << "truncate " << pages;
+
+        EXPECT_EQ(store_->count({.state = Filter::State::open}),
+                  static_cast<std::uint64_t>(kOpen - kSettled));
+        schema_.run("delete from waybill.open");
+    }
+}
+
 }  // namespace
 }  // namespace waybill::test

@@ -227,6 +227,24 @@ TEST_F(Looking, SeesWhichBoxesArePausedAndAnUnknownOneIsNot) {
     EXPECT_THAT(repartition.output, HasSubstr("one owner"));
 }
 
+TEST_F(Looking, ASubscriptionThatIsDisabledIsFoundByTheDoctorAndItsFixEnablesIt) {
+    write("waybill.toml", "[egress]\nallow = ['127.0.0.1/32']\n");
+    const std::string id =
+        json_of({"subscriptions", "add", "http://127.0.0.1:9/", "--json"}).find("id")->as_string();
+    EXPECT_THAT(hear({"doctor"}).output, Not(HasSubstr("disabled-subscription")));
+    ASSERT_EQ(run_here({"subscriptions", "disable", id, "--reason", "moved away"}).code, 0);
+
+    const Ran found = hear({"doctor"});
+
+    EXPECT_EQ(found.code, 1);
+    EXPECT_THAT(found.output, HasSubstr("is disabled, and its messages wait: moved away"));
+    EXPECT_THAT(found.output, HasSubstr("    waybill subscriptions enable " + id));
+    const Ran unchanged = hear({"subscriptions", "update", id});
+    EXPECT_EQ(unchanged.code, 2);
+    EXPECT_THAT(unchanged.output, HasSubstr("say what to change"));
+    EXPECT_EQ(hear({"subscriptions", "rotate-secret", id, "--secret", "x"}).code, 2);
+}
+
 TEST_F(Looking, SubscriptionsWhoseSecretsCannotBeOpenedAreNamedByReadyzCheckAndDoctor) {
     const std::string egress = "[egress]\nallow = ['127.0.0.1/32']\n";
     write("sealing.key", "0123456789abcdef0123456789abcdef");

@@ -294,6 +294,22 @@ TEST_F(OperatorCommands, OnATerminalABarMovesAndAPersonIsAsked) {
     EXPECT_THAT(ran.output, HasSubstr("2 done"));
 }
 
+TEST_F(OperatorCommands, AnOrderThatMatchesNothingSaysSo) {
+    let_die(1);
+
+    const Ran none = run_here({"dead", "requeue", "--target", "nosuch", "--yes"});
+
+    EXPECT_EQ(none.code, 0);
+    EXPECT_EQ(none.output, "no dead letter matches: nothing to requeue\n");
+}
+
+TEST_F(OperatorCommands, AFolderIsNoBody) {
+    const Ran ran = hear({"publish", "--type", "a", "--body", "/"});
+
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.output, HasSubstr("cannot read /: it is a folder"));
+}
+
 TEST_F(OperatorCommands, OneMessageIsMendedByItsId) {
     let_die(1);
     const json::Value page = json::parse(run_here({"dead", "list", "--json"}).output);

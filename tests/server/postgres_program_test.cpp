@@ -12,6 +12,7 @@
 
 #include "server/program_fixture.hpp"
 #include "support/http_client.hpp"
+#include "support/postgres_client.hpp"
 #include "support/postgres_pooler.hpp"
 #include "support/postgres_server.hpp"
 #include "waybill/json.hpp"
@@ -19,6 +20,7 @@
 namespace waybill::test {
 namespace {
 
+using Client = PostgresClient;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -96,6 +98,35 @@ TEST_F(PostgresProgram, AServerWhoseLeaseRanOutIsNotReadyUntilItIsRenewed) {
 
     PQfinish(somebody);
     wait_for(200);
+    EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+/// Only the log said it: /readyz was ready, the doctor found nothing, and the message showed no reason.
+TEST_F(PostgresProgram, ResultsThatCannotBeStoredAreSeenByReadyzDoctorAndMessage) {
+    write("works", "");
+    configure("60s");
+    Process server = serve();
+    const std::uint16_t port = server.port();
+    ASSERT_TRUE(eventually({"targets", "list"}, "keep"));
+    Client database{url()};
+    database.run(
+        "create function refuse() returns trigger language plpgsql as "
+        "$$ begin raise exception 'the disk is full' using errcode = '53100'; end $$;"
+        "create trigger refuse before insert on waybill.finished for each row "
+        "execute function refuse()");
+    const std::string id = publish("order.placed");
+
+    EXPECT_TRUE(eventually({"messages", "show", id}, "the store has refused results for"));
+    EXPECT_TRUE(eventually({"doctor"}, "[refused]"));
+    EXPECT_THAT(run_here({"instances", "list"}).output, HasSubstr("the disk is full"));
+    const auto probe = HttpClient{port}.get("/readyz");
+    ASSERT_TRUE(probe);
+    EXPECT_THAT(probe->body, HasSubstr("the store has refused results for"));
+
+    database.run("drop trigger refuse on waybill.finished");
+    EXPECT_TRUE(eventually({"messages", "show", id}, "state: done"));
+    EXPECT_TRUE(eventually({"doctor"}, ": healthy")) << run_here({"doctor"}).output;
+    EXPECT_EQ(handled(), std::multiset<std::string>{id});
     EXPECT_EQ(server.end(SIGTERM), 0);
 }
 
@@ -242,6 +273,35 @@ TEST_F(PostgresProgram, TheDoctorNamesAPoolerAndItsMode) {
         const Ran examined = run_here({"doctor", "--store", pooler.url(database_)});
         EXPECT_THAT(examined.output, HasSubstr("[" + mode + "-pooler]"));
         EXPECT_THAT(examined.output, HasSubstr("a pooler in " + mode + " mode"));
+    }
+}
+
+/// It said "fine", and `serve` refused.
+TEST_F(PostgresProgram, CheckRefusesWhatServeWouldRefuse) {
+    Client database{url()};
+    database.run("create role looker_of_" + database_ + " login");
+    std::string as_looker = url();
+    as_looker.replace(as_looker.find("//") + 2, as_looker.find('@') - as_looker.find("//") - 2,
+                      "looker_of_" + database_);
+    const auto check = [&](const std::string& store) { return hear({"check", "--store", store}); };
+
+    EXPECT_EQ(check(url()).code, 0) << "serve would make the tables";
+    const Ran poor = check(as_looker);
+    EXPECT_EQ(poor.code, 2);
+    EXPECT_THAT(poor.output, HasSubstr("may not create a schema in the database; `waybill doctor`"));
+
+    ASSERT_EQ(run_here({"migrate"}).code, 0);
+    database.run("grant usage on schema waybill to looker_of_" + database_ +
+                 "; grant select on all tables in schema waybill to looker_of_" + database_);
+    const Ran reader = check(as_looker);
+    EXPECT_EQ(reader.code, 2);
+    EXPECT_THAT(reader.output, HasSubstr("may only look"));
+    EXPECT_EQ(check(url()).code, 0);
+
+    database.run("update waybill.migration set checksum = 'other' where number = 2");
+    for (const Ran& ran : {check(url()), hear({"migrate", "--dry-run"})}) {
+        EXPECT_NE(ran.code, 0);
+        EXPECT_THAT(ran.output, HasSubstr("was applied with another text"));
     }
 }
 

@@ -178,6 +178,8 @@ TEST(Subscriptions, OneThatAnswersGoneIsDisabledAndItsMessagesWait) {
     const std::string second = publish(server, "2");
     EXPECT_THAT(server.operate("GET", "/v1/messages/" + second)->body,
                 HasSubstr(R"("state":"open")"));
+    EXPECT_THAT(server.operate("GET", "/readyz")->body,
+                HasSubstr(id + " (" + endpoint.url() + ") is disabled, and its messages wait"));
 
     endpoint.answer_with(200);
     EXPECT_EQ(server.operate("POST", "/v1/subscriptions/" + id + "/enable")->status, 200);

@@ -42,6 +42,16 @@ TEST(Console, IsSilentAboutWhatGoesWell) {
     }
 }
 
+TEST(Health, NamesWhatTheStoreRefuses) {
+    const Health health =
+        judge({.started = true, .ready = true, .refused = "results for 12 s: permission denied"},
+              {.reachable = true}, {});
+
+    EXPECT_EQ(health.state, Health::State::unhealthy);
+    EXPECT_THAT(health.reasons,
+                ElementsAre("the store has refused results for 12 s: permission denied"));
+}
+
 TEST(Health, NamesMessagesThatNobodyWants) {
     const Health health =
         judge({.started = true, .ready = true}, {.reachable = true, .parked = 2}, {});

@@ -163,6 +163,7 @@ struct Status {
     std::uint64_t reconciled = 0;
     std::uint32_t in_flight_max = 0;
     std::uint32_t chains_behind = 0;
+    std::string refused{};
 };
 
 class Machine;

@@ -72,7 +72,7 @@ void Machine::on_channel(LocalTime now, ChannelReply reply) {
         turn(now);
         return;
     }
-    channel_failures_ = 0;
+    note_accepted(call);
     if (std::holds_alternative<Declared>(reply)) {
         declared_ = true;
         next_beat_ = now;  // the registry and the partitions are there now
@@ -234,6 +234,9 @@ void Machine::on_channel_failure(const ChannelCall& call, const Failure& failure
     const bool data =
         failure.reaction == Reaction::bad_data && std::holds_alternative<SettleBatch>(call);
     channel_after_ = data ? now_ : now_ + delay_after(pauses, channel_failures_, random_.unit());
+    if (!data) {
+        note_refusal(call, failure);
+    }
     if (const auto* request = std::get_if<ReadRequest>(&call)) {
         emit({.kind = Event::Kind::read_failed, .text = failure.text});
         row_read_ = false;
@@ -364,6 +367,7 @@ Status Machine::status() const {
     status.unsettled = dirty_.size() + sent_.size();
     status.reconciled = reconciled_;
     status.in_flight_max = in_flight_limit();
+    status.refused = refused();
     for (const auto& [id, partition] : owned_) {
         status.blocked_lanes += partition->blocked.size();
         status.window_used += partition->blocked.bytes();

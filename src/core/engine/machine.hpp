@@ -225,6 +225,9 @@ private:
     void settled(Work& work);
     void go_on(Work& work);
     void settle_failed(const Failure& failure);
+    void note_refusal(const ChannelCall& call, const Failure& failure);
+    void note_accepted(const ChannelCall& call);
+    std::string refused() const;
     void unsend();
 
     // window.cpp
@@ -303,6 +306,7 @@ private:
     std::optional<ChannelCall> outstanding_{};
     LocalTime channel_after_{};
     std::uint32_t channel_failures_ = 0;
+    std::optional<Refusal> refusal_{};
     bool settled_last_ = false;
     bool read_is_void_ = false;
     /// Epochs of the partitions when the outstanding read was sent.

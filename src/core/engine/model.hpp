@@ -173,6 +173,13 @@ bool any_halting(const std::vector<Delivery>& deliveries, std::uint32_t chain);
 /// The earliest moment at which any of these may run; `halted` ones never do.
 StoreTime earliest_due(const std::vector<Delivery>& deliveries, const Routes& routes, bool halted);
 
+/// Calls of one kind that the store does not carry out, until it does.
+struct Refusal {
+    std::size_t kind = 0;  ///< the index of a ChannelCall
+    LocalTime since{};
+    std::string text{};
+};
+
 /// What a work costs in memory, its share of maps and queues included.
 std::uint32_t bytes_of(const Work& work);
 inline constexpr std::uint32_t lane_bytes = 160;

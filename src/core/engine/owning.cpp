@@ -42,6 +42,7 @@ InstanceState Machine::instance_state() const {
         }
     }
     std::ranges::sort(state.executes);
+    state.refused = refused();
     // Also while it owns nothing: who has just come is the hungriest.
     state.hungry = may_work() && in_flight_limit() > in_flight_ ? room : 0;
     std::vector<std::pair<LocalTime, RunId>> oldest;

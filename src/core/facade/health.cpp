@@ -34,6 +34,8 @@ void judge_status(const Status& status, Verdicts& verdicts) {
             "resigned: too many handlers are stuck past their deadline; restart this process");
     } else if (status.late) {
         verdicts.unhealthy.push_back("the lease ran out: the store was not reached in time");
+    } else if (!status.refused.empty()) {
+        verdicts.unhealthy.push_back("the store has refused " + status.refused);
     } else if (!status.ready) {
         verdicts.degraded.push_back("not ready yet: no answer from the store so far");
     }

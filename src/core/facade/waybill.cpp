@@ -24,6 +24,7 @@ Status status_of(const engine::Status& engine) {
         .blocked_lanes = engine.blocked_lanes,
         .reconciled = engine.reconciled,
         .chains_behind = engine.chains_behind,
+        .refused = engine.refused,
     };
 }
 

@@ -12,7 +12,7 @@ namespace waybill::postgres {
 /// What a connection of ours is for.
 enum class Role : std::uint8_t {
     hot,      ///< its few statements always go by their indexes
-    people,   ///< planned as usual
+    people,   ///< by indexes where there are any, else as usual
     handler,  ///< is given to inline handlers, whose statements are their own affair
 };
 

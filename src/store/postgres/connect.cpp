@@ -191,11 +191,11 @@ std::string session_settings(const Address& address, bool is_local) {
         // Ours name their schema; nobody's functions in another one are called instead.
         set("search_path = pg_catalog, pg_temp");
     }
+    // Tables that fill and empty have statistics that are never true: plans do not depend on them.
+    if (address.role != Role::handler) set("enable_seqscan = off");
     if (address.role == Role::hot) {
-        // Tables that fill and empty have statistics that are never true: plans do not depend on them.
-        for (const char* const name : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}) {
-            set(std::string{name} + " = off");
-        }
+        set("enable_hashjoin = off");
+        set("enable_mergejoin = off");
         set("plan_cache_mode = force_generic_plan");
         set("work_mem = '32MB'");
     }

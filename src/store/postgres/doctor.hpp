@@ -28,6 +28,8 @@ struct Session {
     std::optional<std::uint64_t> xmin_age{};
     bool wrote_to_us = false;
     std::string query{};
+    /// So many sessions of ours wait for a lock that it holds.
+    std::uint64_t blocks = 0;
 };
 
 struct Slot {
@@ -90,6 +92,7 @@ struct Facts {
     /// As a new session would have them.
     std::map<std::string, std::string> settings{};
     std::vector<Session> sessions{};
+    std::vector<Session> blockers{};
     std::vector<Slot> slots{};
     std::vector<Prepared> prepared{};
     Pooler pooler = Pooler::none;
@@ -98,6 +101,7 @@ struct Facts {
     Duration skew_error{};
 
     bool has_schema = true;
+    bool may_migrate = true;
     Schema schema{};
     /// Applied with another text than ours: "2 append".
     std::vector<std::string> changed_migrations{};

@@ -11,6 +11,8 @@ namespace doctor {
 namespace {
 
 constexpr std::size_t kUnservedMax = 20;
+/// A lock that is held for less is in its holder's hands only while it works.
+constexpr Duration kBlockedLong = std::chrono::seconds{2};
 
 /// A plain session: nothing is set on it that a pooler could hand on to somebody else, and nothing is left
 /// prepared.
@@ -107,6 +109,17 @@ void ask_holders(Database& db, const DoctorOptions& options, Facts& facts) {
                                   .xmin_age = age_at(sessions, 6),
                                   .wrote_to_us = sessions.flag(7),
                                   .query = sessions.string(8)});
+    }
+    Rows blockers = db.read(sql::doctor_blockers, kBlockedLong);
+    while (blockers.next()) {
+        facts.blockers.push_back({.pid = blockers.number<std::int32_t>(0),
+                                  .user = blockers.string(1),
+                                  .application = blockers.string(2),
+                                  .state = blockers.string(3),
+                                  .open = Duration{blockers.integer(4)},
+                                  .query_start = blockers.string(5),
+                                  .query = blockers.string(6),
+                                  .blocks = blockers.number<std::uint64_t>(7)});
     }
     Rows slots = db.read(sql::doctor_slots);
     while (slots.next()) {
@@ -212,7 +225,9 @@ Facts collect(const std::string& conninfo, const DoctorOptions& options) {
     look("clock", facts, [&] { ask_clock(db, sql::doctor_clock, facts); });
     look("schema", facts, [&] {
         Rows rows = db.read(sql::doctor_has_schema, schema);
-        facts.has_schema = rows.next() && rows.flag(0);
+        rows.next();
+        facts.has_schema = rows.flag(0);
+        facts.may_migrate = rows.flag(1);
     });
     if (!facts.has_schema) {
         facts.schema = {.newest = newest_migration()};

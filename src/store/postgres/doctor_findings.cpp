@@ -49,6 +49,13 @@ void look_at_schema(const Facts& facts, Findings& findings) {
          "nobody can publish into it or work on it with this version",
          "waybill migrate          # as the owner of the schema; or, where only psql is that:\n"
          "# waybill migrate --dry-run | psql -v ON_ERROR_STOP=1 'postgresql://OWNER@…'"});
+    if (facts.may_migrate) return;
+    findings.push_back({problem, "may-not-migrate",
+                        "role " + facts.user + " may not " +
+                            (is_new ? "create a schema in the database"
+                                    : "change the schema: it is another role's"),
+                        "a server with this role does not start before somebody else has migrated",
+                        "waybill migrate --store 'postgresql://OWNER@…'"});
 }
 
 void look_at_days(const Facts& facts, const DoctorOptions& options, Findings& findings) {
@@ -139,12 +146,37 @@ void look_at_rights(const Facts& facts, const DoctorOptions& options, Findings& 
     }
 }
 
+/// Nothing depends on a name but what people make of it.
+void look_at_names(const Facts& facts, Findings& findings) {
+    std::map<std::string, std::size_t> names;
+    for (const Instance& instance : facts.instances) {
+        if (instance.seen.alive && !instance.seen.stopping) ++names[instance.seen.name];
+    }
+    for (const auto& [name, count] : names) {
+        if (count == 1) continue;
+        findings.push_back({note, "same-name",
+                            std::to_string(count) + " live instances are called " + name,
+                            "they work, but lists and logs do not tell them apart",
+                            "# give each an `instance` of its own in its configuration, or "
+                            "none at all"});
+    }
+}
+
 void look_at_instances(const Facts& facts, Findings& findings) {
     using namespace std::chrono_literals;
     std::vector<std::string> versions;
     for (const Instance& instance : facts.instances) {
         if (!instance.seen.alive) continue;
         if (instance.knows != facts.schema.newest) versions.push_back(instance.seen.name);
+        if (!instance.seen.refused.empty()) {
+            findings.push_back({problem, "refused",
+                                instance.seen.name + ": the store has refused " +
+                                    instance.seen.refused,
+                                "what it handled is not recorded and would run again elsewhere; "
+                                "its partitions stand still",
+                                "waybill doctor   # as the role of that server: what it lacks, who "
+                                "blocks it"});
+        }
         // It has just begun, and is connecting.
         const bool is_young = instance.seen.last_beat - instance.seen.since < 5s;
         if (!instance.listener || (*instance.listener == 0 && is_young)) continue;
@@ -161,6 +193,7 @@ void look_at_instances(const Facts& facts, Findings& findings) {
              "-- none: are there connections left, and does the store's URL lead to the database "
              "itself?"});
     }
+    look_at_names(facts, findings);
     if (!versions.empty()) {
         findings.push_back({note, "two-versions",
                             "instances of another version work on it: " + list_of(versions),

@@ -30,9 +30,11 @@ void look_at_holders(const Facts& facts, const DoctorOptions& options, Findings&
         "scans walk over what is done";
     const Session* oldest = nullptr;
     std::size_t holders = 0;
+    std::string ends;
     for (const Session& session : facts.sessions) {
         if (!session.xmin_age) continue;
         ++holders;
+        ends += ending(session);
         if (oldest == nullptr || *session.xmin_age > *oldest->xmin_age) oldest = &session;
     }
     if (oldest != nullptr) {
@@ -43,7 +45,7 @@ void look_at_holders(const Facts& facts, const DoctorOptions& options, Findings&
                  " transactions old; its last query began " + oldest->query_start + ": " +
                  oldest->query +
                  (holders > 1 ? " (and " + std::to_string(holders - 1) + " more)" : ""),
-             means, ending(*oldest)});
+             means, ends});
     }
     for (const Slot& slot : facts.slots) {
         const bool holds = slot.xmin_age.value_or(0) > 0;
@@ -63,6 +65,21 @@ void look_at_holders(const Facts& facts, const DoctorOptions& options, Findings&
                                 " is open for " + detail::about(one.open),
                             "it keeps its locks, also over a restart; " + std::string{means},
                             "rollback prepared '" + one.gid + "';   -- or commit prepared"});
+    }
+}
+
+/// Settlements and takeovers wait for them, and are given up after a while, again and again.
+void look_at_blockers(const Facts& facts, Findings& findings) {
+    for (const Session& session : facts.blockers) {
+        findings.push_back(
+            {problem, "blocked",
+             who(session) + " holds locks for " + detail::about(session.open) + " that " +
+                 std::to_string(session.blocks) +
+                 (session.blocks == 1 ? " session" : " sessions") +
+                 " of Waybill wait for; its last query began " + session.query_start + ": " +
+                 session.query,
+             "what was handled cannot be recorded, or what nobody owns cannot be taken",
+             ending(session)});
     }
 }
 
@@ -259,6 +276,7 @@ void look_at_server(const Facts& facts, const DoctorOptions& options, Findings& 
     look_at_settings(facts, findings);
     look_at_standbys(facts, findings);
     look_at_holders(facts, options, findings);
+    look_at_blockers(facts, findings);
     look_at_publishers(facts, findings);
     look_at_tables(facts, options, findings);
     look_at_the_way(facts, options, findings);

@@ -70,7 +70,7 @@ std::vector<std::string> changed(const std::map<int, Applied>& known) {
     return all;
 }
 
-bool is_current(const std::map<int, Applied>& known, std::uint32_t version) {
+void must_be_ours(const std::map<int, Applied>& known) {
     if (const auto later = breaking(known); !later.empty()) {
         refuse_schema("the schema was changed by a later version (migration " + later.front() +
                       ", breaking), and this one knows " + std::to_string(newest_migration()) +
@@ -82,6 +82,10 @@ bool is_current(const std::map<int, Applied>& known, std::uint32_t version) {
             " was applied with another text than this version has; the schema was made by a "
             "different build: use that one, or another schema");
     }
+}
+
+bool is_current(const std::map<int, Applied>& known, std::uint32_t version) {
+    must_be_ours(known);
     return std::ranges::all_of(sql::migrations, [&](const sql::Migration& migration) {
         return known.contains(migration.number) ||
                static_cast<std::uint32_t>(migration.number) > version;
@@ -196,6 +200,10 @@ std::string migration_script(std::uint32_t from, std::uint32_t to, const std::st
                   (is_breaking(migration) ? "true" : "false") + ");\n";
     }
     return script + "commit;\n";
+}
+
+void must_be_ours(Database& db) {
+    must_be_ours(applied(db));
 }
 
 std::vector<std::string> changed_migrations(Database& db) {

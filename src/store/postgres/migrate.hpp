@@ -14,6 +14,8 @@ std::uint32_t newest_migration();
 void migrate(Database& db, std::uint32_t version);
 /// Reads only.
 Schema schema(Database& db);
+/// Throws StoreError(give_up) for a schema that this version cannot work with, as migrate() does.
+void must_be_ours(Database& db);
 /// Those that were applied with another text than ours: "2 append".
 std::vector<std::string> changed_migrations(Database& db);
 /// Those of later versions that we cannot work with.

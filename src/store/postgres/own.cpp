@@ -34,7 +34,7 @@ void renew(Database& db, const InstanceState& state, std::optional<std::int32_t>
     db.write(sql::put_instance, state.incarnation, state.lease, state.stopping, state.name,
              state.guest, std::int64_t{state.hungry}, texts_of(state.boxes), executes,
              texts_of(running_texts(state.running)), static_cast<std::int64_t>(state.waiting),
-             static_cast<std::int32_t>(newest_migration()), listener);
+             static_cast<std::int32_t>(newest_migration()), listener, state.refused);
 }
 
 bool owns_any(Database& db, const Uuid& incarnation) {
@@ -231,7 +231,8 @@ std::vector<InstanceSeen> instances(Database& db) {
                        .executes = decode_numbers(rows.bytes(9)),
                        .waiting = rows.number<std::uint64_t>(10),
                        .running = rows.number<std::uint32_t>(11),
-                       .partitions = rows.number<std::uint32_t>(12)});
+                       .partitions = rows.number<std::uint32_t>(12),
+                       .refused = rows.string(13)});
     }
     return all;
 }

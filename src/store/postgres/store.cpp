@@ -205,7 +205,10 @@ public:
         return people_.use([&](Database& db) { return postgres::instances(db); });
     }
     Schema schema() override {
-        return people_.use([&](Database& db) { return postgres::schema(db); });
+        return people_.use([&](Database& db) {
+            must_be_ours(db);
+            return postgres::schema(db);
+        });
     }
     void migrate(std::uint32_t version) override {
         people_.use([&](Database& db) { postgres::migrate(db, version); });

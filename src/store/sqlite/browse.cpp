@@ -91,11 +91,18 @@ bool fits(Database& db, const Filter& filter, const Place& message) {
            });
 }
 
+/// The messages among which those that fit are, in order.
+const auto& candidates(const Filter& filter) {
+    if (filter.state == Filter::State::any || filter.state == Filter::State::done) {
+        return filter.oldest_first ? sql::messages_after : sql::messages_before;
+    }
+    return filter.oldest_first ? sql::unfinished_after : sql::unfinished_before;
+}
+
 /// Calls `visit` with the place of every message from there on that fits, until it answers false.
 template <class Visit>
 void each_message(Session& session, const Filter& filter, std::int64_t from, Visit visit) {
-    Rows rows = session.db.query(filter.oldest_first ? sql::messages_after : sql::messages_before,
-                                 from, filter.since, filter.until);
+    Rows rows = session.db.query(candidates(filter), from, filter.since, filter.until);
     while (rows.next()) {
         const Place place{rows.integer(0), rows.number<PartitionId>(1)};
         const std::string& box = session.box_of(place.partition).name;

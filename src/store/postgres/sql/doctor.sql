@@ -33,6 +33,21 @@ where a.pid <> pg_backend_pid() and a.datname = current_database()
     and clock_timestamp() - a.xact_start >= $2::bigint * interval '1 microsecond'
 order by a.xact_start limit 20;
 
+-- name: doctor_blockers
+-- Who holds what a session of ours waits for, for longer than $1 microseconds; not ourselves.
+select h.pid, coalesce(h.usename, '')::text, coalesce(h.application_name, ''),
+    coalesce(h.state, ''), (extract(epoch from clock_timestamp() - h.xact_start) * 1000000)::bigint,
+    coalesce(to_char(h.query_start, 'YYYY-MM-DD HH24:MI:SS TZ'), ''),
+    left(coalesce(h.query, ''), 200), count(distinct w.pid)
+from pg_stat_activity w
+cross join lateral unnest(pg_blocking_pids(w.pid)) as b (pid)
+join pg_stat_activity h on h.pid = b.pid
+where w.datname = current_database() and w.application_name = 'waybill'
+    and h.application_name <> 'waybill'
+    and clock_timestamp() - h.xact_start >= $1::bigint * interval '1 microsecond'
+group by h.pid, h.usename, h.application_name, h.state, h.xact_start, h.query_start, h.query
+order by h.xact_start limit 20;
+
 -- name: doctor_slots
 select slot_name::text, active, age(xmin)::bigint,
     coalesce(case when pg_is_in_recovery() then 0
@@ -45,7 +60,11 @@ select gid, owner::text, (extract(epoch from clock_timestamp() - prepared) * 100
 from pg_prepared_xacts where database = current_database() order by prepared limit 20;
 
 -- name: doctor_has_schema
-select to_regnamespace($1::text) is not null;
+-- And whether we may make it, or change it.
+select n.oid is not null,
+    case when n.oid is null then has_database_privilege(current_database(), 'create')
+        else pg_has_role(n.nspowner, 'usage') end
+from (select 1) one left join pg_namespace n on n.nspname = $1::text;
 
 -- name: doctor_has_role
 select exists (select from pg_roles where rolname = $1::text);

@@ -45,11 +45,13 @@ update waybill.finished f set held = false where f.held
     and not exists (select from waybill.dead d where d.message = $1::bigint);
 
 -- name: box_counts
-select b.name, b.paused, count(o.sequence) filter (where not o.parked),
-    count(o.sequence) filter (where o.parked)
+select b.name, b.paused, coalesce(sum(o.ready), 0)::bigint, coalesce(sum(o.parked), 0)::bigint
 from waybill.box b
 join waybill.partition p on p.box = b.id
-left join waybill.open o on o.partition = p.id
+left join (
+    select partition, count(*) filter (where not parked) as ready,
+        count(*) filter (where parked) as parked
+    from waybill.open group by partition) o on o.partition = p.id
 group by b.name, b.paused order by b.name collate "C";
 
 -- name: ready_rows_of_box
@@ -186,7 +188,7 @@ where m.id = $1::uuid;
 -- name: browse
 -- Newest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
 select m.sequence, s.state, m.appended_at, m.id, m.requeues
-from waybill.message m
+from waybill.messages_in($8::smallint) m
 join waybill.partition p on p.id = m.partition
 join waybill.box b on b.id = p.box
 cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
@@ -204,7 +206,7 @@ order by m.sequence desc limit $11::bigint;
 -- name: browse_oldest
 -- The same, oldest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
 select m.sequence, s.state, m.appended_at, m.id, m.requeues
-from waybill.message m
+from waybill.messages_in($8::smallint) m
 join waybill.partition p on p.id = m.partition
 join waybill.box b on b.id = p.box
 cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
@@ -221,7 +223,7 @@ order by m.sequence limit $11::bigint;
 
 -- name: count_messages
 select count(*)
-from waybill.message m
+from waybill.messages_in($7::smallint) m
 join waybill.partition p on p.id = m.partition
 join waybill.box b on b.id = p.box
 where m.appended_at >= $1::bigint and m.appended_at < $2::bigint
@@ -274,7 +276,7 @@ where d.at >= $1::bigint and d.at < $2::bigint
 -- was written.
 select i.incarnation, i.name, waybill.is_alive(i, waybill.clock()), i.stopping, i.guest, i.since,
     i.alive_until - i.lease, i.lease, i.boxes, i.executes, i.waiting, cardinality(i.running) / 3,
-    (select count(*) from waybill.partition p where p.owner = i.incarnation), i.knows
+    (select count(*) from waybill.partition p where p.owner = i.incarnation), i.refused
 from waybill.instance i order by i.since, i.incarnation;
 
 -- name: lock_name
@@ -352,8 +354,9 @@ select (select count(*) from waybill.open where not parked),
             select n.id from (
                 (select o.id, o.sequence from waybill.low_water w
                 cross join lateral unnest(w.still_open) as u (sequence)
-                join waybill.open o on o.partition = p.id and o.parked = false
-                    and o.sequence = u.sequence
+                cross join lateral (
+                    select * from waybill.open o where o.partition = p.id and o.parked = false
+                        and o.sequence = u.sequence offset 0) o
                 where w.partition = p.id and o.due <= waybill.clock())
                 union all
                 (select o.id, o.sequence from waybill.open o

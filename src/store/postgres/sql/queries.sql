@@ -105,15 +105,15 @@ select exists (select from waybill.partition where owner = $1::uuid);
 
 -- name: put_instance
 insert into waybill.instance as i (incarnation, since, alive_until, lease, stopping, name, guest,
-    hungry, boxes, executes, running, waiting, knows, listener)
+    hungry, boxes, executes, running, waiting, knows, listener, refused)
 values ($1::uuid, waybill.clock(), waybill.clock() + $2::bigint, $2::bigint, $3::boolean, $4::text,
     $5::boolean, $6::bigint, $7::text[], $8::bigint[], $9::text[], $10::bigint, $11::integer,
-    $12::integer)
+    $12::integer, $13::text)
 on conflict (incarnation) do update set alive_until = excluded.alive_until, lease = excluded.lease,
     stopping = excluded.stopping, name = excluded.name, guest = excluded.guest,
     hungry = excluded.hungry, boxes = excluded.boxes, executes = excluded.executes,
     running = excluded.running, waiting = excluded.waiting, knows = excluded.knows,
-    listener = excluded.listener;
+    listener = excluded.listener, refused = excluded.refused;
 
 -- name: remove_instance
 delete from waybill.instance where incarnation = $1::uuid;
@@ -190,8 +190,9 @@ select * from waybill.append($1::uuid[], $2::integer[], $3::bigint[], $4::bigint
 select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
     o.solo_epoch, o.progress, o.only_targets
 from unnest($1::integer[], $2::bigint[]) as w (partition, sequence)
-join waybill.open o on o.partition = w.partition and o.parked in (false, true)
-    and o.sequence = w.sequence;
+cross join lateral (
+    select * from waybill.open o where o.partition = w.partition and o.parked in (false, true)
+        and o.sequence = w.sequence offset 0) o;
 
 -- name: settle
 select * from waybill.settle($1::bigint, $2::integer[], $3::uuid[], $4::bigint[], $5::text[],
@@ -223,8 +224,9 @@ with fence as (
     select p.id from waybill.partition p
     where p.id = $1::integer and p.owner = $2::uuid and p.epoch = $3::bigint
         and $4::text = waybill.generation() for share)
-update waybill.open o set progress = $7::text::text[] from fence f
-where o.partition = f.id and o.parked in (false, true) and o.sequence = $5::bigint
+update waybill.open o set progress = $7::text::text[]
+where exists (select from fence)
+    and o.partition = $1::integer and o.parked in (false, true) and o.sequence = $5::bigint
     and o.progress is not distinct from $6::text::text[]
 -- COMMIT follows at once. A client that freezes before it does not keep the partition locked for long.
 returning set_config('idle_in_transaction_session_timeout', '2s', true);

@@ -3,7 +3,7 @@
 -- ---- read -----------------------------------------------------------------------------------------
 -- All answer the snapshot they saw, the store's time and timeline, and rows of the same columns. One row
 -- at least: without a sequence when there are none. The head is materialized: asking for the timeline reads a
--- file, which would otherwise be done for each row.
+-- file, which would otherwise be done for each row. Why rows are looked for behind "offset 0" is said in 0003_settle.sql.
 
 -- name: read_position
 -- Where somebody begins who has read nothing yet.
@@ -80,8 +80,9 @@ left join lateral (
             o.strikes, o.solo_epoch, o.progress, o.only_targets
         from waybill.low_water w
         cross join lateral unnest(w.still_open) as u (sequence)
-        join waybill.open o on o.partition = $1::integer and o.parked = $2::boolean
-            and o.sequence = u.sequence
+        cross join lateral (
+            select * from waybill.open o where o.partition = $1::integer
+                and o.parked = $2::boolean and o.sequence = u.sequence offset 0) o
         where w.partition = $1::integer and u.sequence > $3::bigint)
         union all
         (select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
@@ -170,9 +171,10 @@ from (
         select n.sequence from (
             (select u.sequence from waybill.low_water w
             cross join lateral unnest(w.still_open) as u (sequence)
-            where w.partition = p.id and exists (select from waybill.open o
-                where o.partition = p.id and o.parked in (false, true)
-                    and o.sequence = u.sequence))
+            cross join lateral (
+                select from waybill.open o where o.partition = p.id and o.parked in (false, true)
+                    and o.sequence = u.sequence offset 0) o
+            where w.partition = p.id)
             union all
             (select o.sequence from waybill.open o
             where o.partition = p.id and o.parked = false and o.sequence <= $2::bigint

@@ -31,6 +31,22 @@ where sequence < ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence
 select sequence, partition, appended_at, type, source, tenant from waybill_message
 where sequence > ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence;
 
+-- name: unfinished_before
+-- Of those that have open work or dead letters: most are done, and who asks for others does not walk over them.
+select sequence, partition, appended_at, type, source, tenant from waybill_message
+where sequence in (
+        select coalesce(message, sequence) from waybill_open
+        union all select message from waybill_dead)
+    and +sequence < ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence desc;
+
+-- name: unfinished_after
+-- The same, oldest first.
+select sequence, partition, appended_at, type, source, tenant from waybill_message
+where sequence in (
+        select coalesce(message, sequence) from waybill_open
+        union all select message from waybill_dead)
+    and +sequence > ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence;
+
 -- name: list_boxes
 select b.name, b.paused,
     (select count(*) from waybill_partition p join waybill_open o

@@ -59,7 +59,9 @@ create table waybill.instance (
     executes bigint[] not null,
     -- message, target, microseconds; and again.
     running text[] not null,
-    waiting bigint not null
+    waiting bigint not null,
+    -- What the store refuses it, for people.
+    refused text not null default ''
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 
 -- A lease that reaches far beyond one lease from now was written before the clock stepped back: it must
@@ -137,7 +139,9 @@ create table waybill.open (
     -- target, state, failures, due, last error, skipped; and again. Null for none.
     progress text[],
     only_targets text[],
-    primary key (partition, parked, sequence)
+    -- Parked comes first because rows are looked for whether or not they are: a list of values for a column further
+    -- behind is left to chance by the planner, and the whole partition walked through.
+    primary key (parked, partition, sequence)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
     autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0,
     autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);

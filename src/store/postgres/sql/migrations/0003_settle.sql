@@ -5,6 +5,10 @@
 -- The rows of partitions that hold have one owner, but not one writer: an inline transaction records its
 -- own, and a settlement that its client has given up may still arrive. So nothing is written over progress
 -- that was not seen, and no letter is written or withdrawn for a row that is gone. Dead letters are also touched by people: whoever does holds a lock on the message's row.
+--
+-- waybill.open fills and empties, so that what the server believes of its size is never true: analysed while it was
+-- empty, it would be walked through once for each row of the batch. So each row of the batch looks for its own, in a
+-- subquery that "offset 0" keeps as it is, and is then changed where it was found.
 create function waybill.settle(
     registry bigint,
     fence_partition integer[], fence_owner uuid[], fence_epoch bigint[], fence_generation text[],
@@ -65,16 +69,18 @@ begin
     if cardinality(attempt_partition) > 0 then
         insert into waybill.attempt
             (message, target, requeues, number, box, result, at, took, error, detail)
-        select coalesce(o.message, o.sequence), a.target, a.requeues, a.number, p.box, a.result,
+        select o.message, a.target, a.requeues, a.number,
+            (select p.box from waybill.partition p where p.id = a.partition), a.result,
             a.at, a.took, a.error, a.detail
         from unnest(attempt_partition, attempt_sequence, attempt_id, attempt_target,
                 attempt_requeues, attempt_number, attempt_result, attempt_at, attempt_took,
                 attempt_error, attempt_detail)
             as a (partition, sequence, id, target, requeues, number, result, at, took, error,
                 detail)
-        join waybill.open o on o.partition = a.partition and o.parked in (false, true)
-            and o.sequence = a.sequence and o.id = a.id
-        join waybill.partition p on p.id = a.partition
+        cross join lateral (
+            select coalesce(o.message, o.sequence) as message from waybill.open o
+            where o.partition = a.partition and o.parked in (false, true)
+                and o.sequence = a.sequence and o.id = a.id offset 0) o
         where a.partition = any (ours)
         on conflict do nothing;
     end if;
@@ -94,8 +100,10 @@ begin
             union
             select coalesce(o.message, o.sequence)
             from unnest(finish_partition, finish_sequence) as f (partition, sequence)
-            join waybill.open o on o.partition = f.partition and o.parked in (false, true)
-                and o.sequence = f.sequence
+            cross join lateral (
+                select o.message, o.sequence from waybill.open o
+                where o.partition = f.partition and o.parked in (false, true)
+                    and o.sequence = f.sequence offset 0) o
             where f.partition = any (ours) and (o.message is not null
                 or exists (select from waybill.dead d where d.message = o.sequence)
                 or exists (select from waybill.open r where r.message = o.sequence)));
@@ -105,11 +113,16 @@ begin
 
     if cardinality(revive_partition) > 0 then
         delete from waybill.dead d
-        using unnest(revive_partition, revive_sequence, revive_id, revive_message, revive_target)
-            as r (partition, sequence, id, message, target)
-        join waybill.open o on o.partition = r.partition and o.parked in (false, true)
-            and o.sequence = r.sequence and o.id = r.id
-        where d.message = r.message and d.target = r.target and r.partition = any (ours);
+        using (
+            select r.message, r.target
+            from unnest(revive_partition, revive_sequence, revive_id, revive_message, revive_target)
+                as r (partition, sequence, id, message, target)
+            cross join lateral (
+                select from waybill.open o
+                where o.partition = r.partition and o.parked in (false, true)
+                    and o.sequence = r.sequence and o.id = r.id offset 0) o
+            where r.partition = any (ours)) r
+        where d.message = r.message and d.target = r.target;
     end if;
     if cardinality(dead_partition) > 0 then
         -- What is left of a message whose row is gone: enough to show its letter, which has no target.
@@ -119,21 +132,24 @@ begin
         select d.message, d.id, d.partition, now_us, 0, 0, '', '', '', '', '', '', '', '', '', ''
         from unnest(dead_partition, dead_message, dead_id, dead_sequence, dead_target)
             as d (partition, message, id, sequence, target)
-        join waybill.open o on o.partition = d.partition and o.parked in (false, true)
-            and o.sequence = d.sequence and o.id = d.id
+        cross join lateral (
+            select from waybill.open o
+            where o.partition = d.partition and o.parked in (false, true)
+                and o.sequence = d.sequence and o.id = d.id offset 0) o
         where d.target = '' and d.partition = any (ours)
         on conflict do nothing;
         insert into waybill.dead as known
             (message, box, sequence, target, reason, failures, requeues, because, at)
-        select d.message, p.box, d.sequence, d.target, d.reason, d.failures, d.requeues, d.because,
-            d.at
+        select d.message, (select p.box from waybill.partition p where p.id = d.partition),
+            d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at
         from unnest(dead_partition, dead_message, dead_id, dead_sequence, dead_target, dead_reason,
                 dead_failures, dead_requeues, dead_because, dead_at) with ordinality
             as d (partition, message, id, sequence, target, reason, failures, requeues, because,
                 at, place)
-        join waybill.partition p on p.id = d.partition
-        join waybill.open o on o.partition = d.partition and o.parked in (false, true)
-            and o.sequence = d.sequence and o.id = d.id
+        cross join lateral (
+            select from waybill.open o
+            where o.partition = d.partition and o.parked in (false, true)
+                and o.sequence = d.sequence and o.id = d.id offset 0) o
         where d.partition = any (ours) order by d.place
         on conflict (message, target) do update set
             sequence = excluded.sequence, reason = excluded.reason, failures = excluded.failures,
@@ -144,19 +160,26 @@ begin
         update waybill.open o set
             parked = c.parked, halted = c.halted, due = c.due, requeues = c.requeues,
             strikes = c.strikes, solo_epoch = c.solo_epoch, progress = c.progress::text[]
-        from unnest(change_partition, change_sequence, change_id, change_due, change_halted,
-                change_parked, change_strikes, change_solo_epoch, change_requeues, change_progress,
-                change_seen)
-            as c (partition, sequence, id, due, halted, parked, strikes, solo_epoch, requeues,
-                progress, seen)
-        where o.partition = c.partition and o.parked in (false, true) and o.sequence = c.sequence
-            and o.id = c.id and c.partition = any (ours)
-            and o.progress is not distinct from c.seen::text[];
+        from (
+            select c.*, r.tid
+            from unnest(change_partition, change_sequence, change_id, change_due, change_halted,
+                    change_parked, change_strikes, change_solo_epoch, change_requeues,
+                    change_progress, change_seen)
+                as c (partition, sequence, id, due, halted, parked, strikes, solo_epoch, requeues,
+                    progress, seen)
+            cross join lateral (
+                select r.ctid as tid from waybill.open r
+                where r.partition = c.partition and r.parked in (false, true)
+                    and r.sequence = c.sequence and r.id = c.id offset 0) r
+            where c.partition = any (ours)) c
+        where o.ctid = c.tid and o.progress is not distinct from c.seen::text[];
         get diagnostics changed = row_count;
         if changed < (select count(*)
             from unnest(change_partition, change_sequence, change_id) as c (partition, sequence, id)
-            join waybill.open o on o.partition = c.partition and o.parked in (false, true)
-                and o.sequence = c.sequence and o.id = c.id
+            cross join lateral (
+                select from waybill.open o
+                where o.partition = c.partition and o.parked in (false, true)
+                    and o.sequence = c.sequence and o.id = c.id offset 0) o
             where c.partition = any (ours))
         then
             raise exception 'a row was changed while it was being settled'
@@ -169,35 +192,52 @@ begin
     elsif touched = '{}' and true <> all (finish_drop) then
         -- Nearly always: rows that are the only one of their message, ready, and kept.
         with gone as (
-            delete from waybill.open o
-            using unnest(finish_partition, finish_sequence, finish_id) as f (partition, sequence, id)
-            where o.partition = f.partition and o.parked = false
-                and o.sequence = f.sequence and o.id = f.id and f.partition = any (ours)
+            delete from waybill.open o where o.ctid = any (array(
+                select r.tid
+                from unnest(finish_partition, finish_sequence, finish_id)
+                    as f (partition, sequence, id)
+                cross join lateral (
+                    select r.ctid as tid from waybill.open r
+                    where r.partition = f.partition and r.parked = false
+                        and r.sequence = f.sequence and r.id = f.id offset 0) r
+                where f.partition = any (ours)))
             returning o.id, o.partition
         )
         insert into waybill.finished (id, at, box, held)
-        select g.id, now_us, p.box, false from gone g join waybill.partition p on p.id = g.partition;
+        select g.id, now_us, (select p.box from waybill.partition p where p.id = g.partition), false
+        from gone g;
         get diagnostics finished_rows = row_count;
         if finished_rows < cardinality(finish_partition) then
             with gone as (
-                delete from waybill.open o
-                using unnest(finish_partition, finish_sequence, finish_id)
-                    as f (partition, sequence, id)
-                where o.partition = f.partition and o.parked = true
-                    and o.sequence = f.sequence and o.id = f.id and f.partition = any (ours)
+                delete from waybill.open o where o.ctid = any (array(
+                    select r.tid
+                    from unnest(finish_partition, finish_sequence, finish_id)
+                        as f (partition, sequence, id)
+                    cross join lateral (
+                        select r.ctid as tid from waybill.open r
+                        where r.partition = f.partition and r.parked = true
+                            and r.sequence = f.sequence and r.id = f.id offset 0) r
+                    where f.partition = any (ours)))
                 returning o.id, o.partition
             )
             insert into waybill.finished (id, at, box, held)
-            select g.id, now_us, p.box, false
-            from gone g join waybill.partition p on p.id = g.partition;
+            select g.id, now_us, (select p.box from waybill.partition p where p.id = g.partition),
+                false
+            from gone g;
         end if;
     else
         with gone as (
             delete from waybill.open o
-            using unnest(finish_partition, finish_sequence, finish_id, finish_drop) with ordinality
-                as f (partition, sequence, id, dropped, place)
-            where o.partition = f.partition and o.parked in (false, true)
-                and o.sequence = f.sequence and o.id = f.id and f.partition = any (ours)
+            using (
+                select f.*, r.tid
+                from unnest(finish_partition, finish_sequence, finish_id, finish_drop)
+                    with ordinality as f (partition, sequence, id, dropped, place)
+                cross join lateral (
+                    select r.ctid as tid from waybill.open r
+                    where r.partition = f.partition and r.parked in (false, true)
+                        and r.sequence = f.sequence and r.id = f.id offset 0) r
+                where f.partition = any (ours)) f
+            where o.ctid = f.tid
             returning o.id, coalesce(o.message, o.sequence) as message, o.partition, f.dropped,
                 f.place
         )
@@ -226,9 +266,9 @@ begin
             where a.message = c.message and c.dropped and not c.is_dead
         )
         insert into waybill.finished (id, at, box, held)
-        select c.id, now_us, p.box, c.is_dead
-        from closed c join waybill.partition p on p.id = c.partition
-        where c.is_dead or not c.dropped;
+        select c.id, now_us, (select p.box from waybill.partition p where p.id = c.partition),
+            c.is_dead
+        from closed c where c.is_dead or not c.dropped;
     end if;
 
     if cardinality(command_id) > 0 then

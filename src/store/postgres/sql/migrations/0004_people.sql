@@ -15,6 +15,19 @@ language sql stable as $$
             select o.parked from waybill.open o where o.message = $1) r) o
 $$;
 
+-- The messages among which those in that state are, or all for 0: most are done, and who asks for others does not walk
+-- over them.
+create function waybill.messages_in(state smallint) returns setof waybill.message
+language sql stable as $$
+    select m.* from waybill.message m where $1 in (0, 3)
+    union all
+    select m.* from waybill.message m where $1 in (1, 2)
+        and m.id in (select o.id from waybill.open o)
+    union all
+    select m.* from waybill.message m where $1 = 4
+        and m.sequence in (select d.message from waybill.dead d)
+$$;
+
 -- Something is recorded of the message for this target.
 create function waybill.concerns(message bigint, home integer, target text) returns boolean
 language sql stable as $$

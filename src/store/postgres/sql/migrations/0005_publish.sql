@@ -85,7 +85,16 @@ begin
                     octet_length(i.user_id), octet_length(i.own_lane), octet_length(i.dedup_key),
                     octet_length(i.collapse_key), octet_length(i.correlation_id),
                     octet_length(i.content_type), octet_length(i.source)) > 256
-                    then 'a field has more than 256 bytes'
+                    then (select format('%s has %s bytes; at most 256 are allowed', f.name, f.bytes)
+                        from (values ('type', octet_length(i.type)),
+                            ('tenant', octet_length(i.tenant)), ('user_id', octet_length(i.user_id)),
+                            ('lane', octet_length(i.own_lane)),
+                            ('dedup_key', octet_length(i.dedup_key)),
+                            ('collapse_key', octet_length(i.collapse_key)),
+                            ('correlation_id', octet_length(i.correlation_id)),
+                            ('content_type', octet_length(i.content_type)),
+                            ('source', octet_length(i.source))) as f (name, bytes)
+                        where f.bytes > 256 limit 1)
                 when cardinality(i.attributes::text[]) > 200 or (select sum(octet_length(a))
                     from unnest(i.attributes::text[]) a) > 65536
                     then 'attributes: at most 100 of 64 KiB together are allowed'
@@ -164,6 +173,14 @@ declare
     names text[];
     answer record;
 begin
+    if jsonb_typeof(attributes) <> 'object' then
+        raise exception 'waybill: attributes: % was given; it is an object of names and texts',
+            jsonb_typeof(attributes) using errcode = 'invalid_parameter_value';
+    end if;
+    if not isfinite(not_before) then
+        raise exception 'waybill: not_before: % is no moment; leave it out for now', not_before
+            using errcode = 'invalid_parameter_value';
+    end if;
     select array_agg(e.entry order by a.key collate "C", e.place) into names
     from jsonb_each_text(attributes) a
     cross join lateral unnest(array[a.key, coalesce(a.value, '')]) with ordinality as e (entry, place);

@@ -208,14 +208,15 @@ set search_path = pg_catalog, pg_temp as $function$
 begin
     return query execute format($$
         with old as materialized (
-            select f.id, f.at, f.box from waybill.%1$I f
+            select f.id, f.at, f.tableoid as home, f.ctid as tid from waybill.%1$I f
             where f.box = $1 and f.held = false and f.at <= $2
             order by f.at limit $3 + 1 for update skip locked
         ), first as materialized (
             select * from old order by at limit $3
         ), filed as (
+            -- By their places: thousands have the same age.
             delete from waybill.%1$I f using first o
-            where f.box = o.box and f.held = false and f.at = o.at and f.id = o.id returning 1
+            where f.tableoid = o.home and f.ctid = o.tid returning 1
         ), gone as (
             delete from waybill.%2$I m using first o where m.id = o.id returning m.sequence
         ), forgotten as (
