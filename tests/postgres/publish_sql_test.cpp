@@ -142,7 +142,7 @@ TEST_F(PostgresPublisherRole, CanDoNothingElse) {
          {"select * from waybill.message", "delete from waybill.open",
           "insert into waybill.note values ('a', 'b')", "select nextval('waybill.sequence')",
           "select waybill.append('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', "
-          "'{}', '{}', '{}', '{}', '{}', '{}', '{}', false)",
+          "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', false)",
           "create table waybill.mine (a int)"}) {
         EXPECT_EQ(reaction_of([&] { ask_on(*shop_, statement); }), Reaction::give_up) << statement;
     }

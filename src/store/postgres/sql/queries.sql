@@ -180,8 +180,9 @@ where p.id = g.id and p.owner = g.owner and p.epoch = g.epoch
 
 -- name: append
 select * from waybill.append($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::text[],
-    $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
-    $13::text[], $14::text[], $15::bytea[], $16::text[], $17::bigint[], $18::bytea[], $19::boolean);
+    $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[],
+    $13::text[], $14::text[], $15::text[], $16::bytea[], $17::text[], $18::bigint[], $19::bytea[],
+    $20::boolean);
 
 -- ---- settle ---------------------------------------------------------------------------------------
 

@@ -114,7 +114,7 @@ left join lateral (
 order by r.due, r.sequence;
 
 -- name: read_lanes
--- By the hash of the lane, and then by the lane itself.
+-- By the hash of the lane, and then by the lane itself. Never by the partition: its index has the order that is asked for, too.
 with h as materialized (
     select pg_current_snapshot()::text as text, waybill.clock() as now,
         waybill.generation() as generation)
@@ -129,8 +129,8 @@ left join lateral (
             o.strikes, o.solo_epoch, o.progress, o.only_targets
         from waybill.open o
         join waybill.message m on m.id = o.id and m.lane = w.lane
-        where o.lane = waybill.lane_number(w.lane) and not o.parked and o.partition = w.partition
-            and o.sequence >= w.first
+        where o.lane = waybill.lane_number(w.lane) and not o.parked
+            and o.partition + 0 = w.partition and o.sequence >= w.first
         order by o.sequence limit $4::integer) n
     order by w.place, n.sequence limit $5::integer) r on true
 order by r.place, r.sequence;

@@ -109,7 +109,9 @@ begin
         count(distinct p.id) < count(*) or count(distinct (p.scope, p.key))
             filter (where p.key <> '') < count(*) filter (where p.key <> '') as has_doubles,
         array_agg(p.id order by p.place) as ids, array_agg(p.partition order by p.place) as partitions,
-        array_agg(p.lane order by p.place) as lanes, array_agg(p.key order by p.place) as keys,
+        array_agg(p.lane order by p.place) as lanes,
+        array_agg(waybill.lane_number(p.lane) order by p.place) as lane_numbers,
+        array_agg(p.key order by p.place) as keys,
         array_agg(p.scope order by p.place) as scopes,
         array_agg(p.dedup_window order by p.place) as windows,
         array_agg(case when p.key <> '' then sha256(p.body) else ''::bytea end order by p.place)
@@ -142,7 +144,8 @@ begin
             batch.ids[n:n + step - 1], batch.partitions[n:n + step - 1], $14[n:n + step - 1],
             $15[n:n + step - 1], $1[n:n + step - 1], $11[n:n + step - 1], $10[n:n + step - 1],
             $4[n:n + step - 1], $5[n:n + step - 1], $9[n:n + step - 1],
-            batch.lanes[n:n + step - 1], batch.keys[n:n + step - 1], $8[n:n + step - 1],
+            batch.lanes[n:n + step - 1], batch.lane_numbers[n:n + step - 1],
+            batch.keys[n:n + step - 1], $8[n:n + step - 1],
             $12[n:n + step - 1], $2[n:n + step - 1], batch.scopes[n:n + step - 1],
             batch.windows[n:n + step - 1], batch.hashes[n:n + step - 1], false) a;
     end loop;
