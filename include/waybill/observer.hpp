@@ -39,7 +39,7 @@ struct Event {
         read_failed,
         beat_failed,
         accepted,  ///< the store carries out again what it had refused (text: what)
-        behind,  ///< a chain of a partition left memory and catches up from the store
+        behind,    ///< a chain of a partition left memory and catches up from the store
         caught_up,
         reconciled,   ///< a row that should have been known and was not: must never happen
         resigned,     ///< too many abandoned threads: this instance gives up

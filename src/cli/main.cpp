@@ -139,8 +139,9 @@ std::string read_input(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     if (!file || std::filesystem::is_directory(path)) {
         throw std::runtime_error("cannot read " + path +
-                                 (file ? ": it is a folder" : ": there is no such file, or it may "
-                                                              "not be read"));
+                                 (file ? ": it is a folder"
+                                       : ": there is no such file, or it may "
+                                         "not be read"));
     }
     return {std::istreambuf_iterator<char>{file}, {}};
 }

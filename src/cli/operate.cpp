@@ -89,10 +89,9 @@ int instances(const Arguments& arguments, const Globals& globals) {
         throw UsageError{"instances drain comes with a later version; SIGTERM drains an instance"};
     }
     if (verb != "list") throw UsageError{"instances knows list, not \"" + verb + "\""};
-    return list(
-        arguments, globals, "/v1/instances",
-        {"name", "state", "since", "last_beat", "partitions", "running", "waiting", "boxes",
-         "refused"});
+    return list(arguments, globals, "/v1/instances",
+                {"name", "state", "since", "last_beat", "partitions", "running", "waiting", "boxes",
+                 "refused"});
 }
 
 int boxes(const Arguments& arguments, const Globals& globals) {

@@ -96,7 +96,8 @@ std::vector<Subscription> Endpoints::unusable() const {
     std::vector<Subscription> all;
     const std::lock_guard lock{mutex_};
     for (const auto& [key, endpoint] : endpoints_) {
-        if (endpoint.disabled || is_unusable(*endpoint.subscription)) all.push_back(*endpoint.subscription);
+        if (endpoint.disabled || is_unusable(*endpoint.subscription))
+            all.push_back(*endpoint.subscription);
     }
     return all;
 }

@@ -18,6 +18,8 @@ constexpr std::size_t kUrlBytesMax = 2'048;
 constexpr std::size_t kDescriptionBytesMax = 1'000;
 constexpr std::size_t kHeadersMax = 50;
 constexpr std::size_t kSecretsMax = 10;
+/// What is shorter is tried out in no time.
+constexpr std::size_t kSecretBytesMin = 8;
 constexpr std::uint32_t kConcurrencyMax = 1'000;
 /// The engine gives up later than the request does: whose attempt it was is told by the request.
 constexpr Duration kMargin = 5s;
@@ -50,6 +52,12 @@ void check_request(const Subscription& subscription, Problems& problems) {
     for (const SubscriptionSecret& secret : subscription.secrets) secrets.push_back(secret.value);
     const std::string bad_secret = webhook::problem_of_secrets(secrets, subscription.signing);
     if (!secrets.empty() && !bad_secret.empty()) problems.push_back("secrets: " + bad_secret);
+    const auto is_short = [](const std::string& one) { return one.size() < kSecretBytesMin; };
+    if (bad_secret.empty() && std::ranges::any_of(secrets, is_short)) {
+        problems.emplace_back(
+            "secrets: one is shorter than 8 characters, and soon guessed; `openssl rand -hex 32` "
+            "makes a good one");
+    }
 }
 
 }  // namespace

@@ -186,9 +186,8 @@ HttpResponse Server::Parts::readiness() {
     const std::shared_lock lock{mutex};
     if (!generation) return json_response(503, json::Object{{"status", "stopping"}});
     const Health health = generation->app.health();
-    // A store that answers and does not store (its commits hang, say) is as good as none: the lease runs out.
-    const bool ready = health.store.reachable && health.status.started && !health.status.resigned &&
-                       !health.status.late;
+    // A store that answers and does not store (its commits hang, say) is as good as none: no lease is had, or it runs out.
+    const bool ready = health.store.reachable && health.status.ready;
     json::Array reasons;
     for (const std::string& reason : health.reasons) reasons.emplace_back(reason);
     for (const UnservedTarget& one : unserved()) reasons.emplace_back(text_of(one));

@@ -46,8 +46,8 @@ std::string fix_of(const Subscription& one) {
     const std::string id = to_string(one.id);
     if (is_disabled(one)) {
         return "waybill subscriptions test " + id + "     # does it answer?\n" +
-               "waybill subscriptions enable " + id + "   # it gets all that waits; or, before: " +
-               "waybill subscriptions skip " + id;
+               "waybill subscriptions enable " + id +
+               "   # it gets all that waits; or, before: " + "waybill subscriptions skip " + id;
     }
     const std::string& text = one.problem;
     if (text.find('`') == std::string::npos) {

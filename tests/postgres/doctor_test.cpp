@@ -2,9 +2,8 @@
 
 #include "waybill/postgres/doctor.hpp"
 
-#include <future>
-
 #include "postgres/fixture.hpp"
+#include "support/later.hpp"
 
 namespace waybill::test {
 namespace {
@@ -104,7 +103,7 @@ TEST_F(PostgresDoctor, NamesWhoHoldsWhatAServerWaitsForAndItsFixEndsIt) {
                                      "select from waybill.store for update"),
                    "test");
     const BoxDeclaration box{"books", {.partitions = 1}};
-    auto waiting = std::async(std::launch::async, [&] { store_->declare({&box, 1}, {}); });
+    auto waiting = later_answer([&] { store_->declare({&box, 1}, {}); });
 
     Findings found;
     const auto names_it = [&] {

@@ -1,6 +1,7 @@
 #include "postgres/fixture.hpp"
 #include "rows.hpp"
 #include "support/later.hpp"
+#include "support/pacing.hpp"
 
 namespace waybill::test {
 namespace {
@@ -134,15 +135,16 @@ protected:
     /// Open messages, each in a lane of its own: "l1" and so on.
     void fill(PartitionId partition, int count) {
         const std::string home = std::to_string(partition);
-        schema_.run("with m as (insert into waybill.message select nextval('waybill.sequence'), "
-                    "gen_random_uuid(), " +
-                    home +
-                    ", 1, 0, 0, 't', '', '', '', '', '', 'l' || n, '', '', 0, null, '' "
-                    "from generate_series(1, " +
-                    std::to_string(count) +
-                    ") n returning sequence, id, lane) insert into waybill.open (partition, "
-                    "sequence, id, due, lane) select " +
-                    home + ", sequence, id, 0, waybill.lane_number(lane) from m");
+        schema_.run(
+            "with m as (insert into waybill.message select nextval('waybill.sequence'), "
+            "gen_random_uuid(), " +
+            home +
+            ", 1, 0, 0, 't', '', '', '', '', '', 'l' || n, '', '', 0, null, '' "
+            "from generate_series(1, " +
+            std::to_string(count) +
+            ") n returning sequence, id, lane) insert into waybill.open (partition, "
+            "sequence, id, due, lane) select " +
+            home + ", sequence, id, 0, waybill.lane_number(lane) from m");
     }
     /// The table has `pages` of what was there before, and is empty.
     void analyse_while_empty(PartitionId partition, int count, bool truncate) {
@@ -168,15 +170,16 @@ protected:
         return batch;
     }
     static Duration time_of(const std::function<void()>& call) {
-        const auto begin = std::chrono::steady_clock::now();
+        const SteadyTime begin = steady_now();
         call();
-        return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin);
+        return std::chrono::duration_cast<Duration>(steady_now() - begin);
     }
     /// All of the first lanes.
     std::size_t read_lanes(const Taken& taken, int count) {
         ReadRequest request{.kind = ReadRequest::Kind::lanes, .lane_rows = 10};
         for (int i = 1; i <= count; ++i) {
-            request.lanes.push_back({.partition = taken.partition, .lane = "l" + std::to_string(i)});
+            request.lanes.push_back(
+                {.partition = taken.partition, .lane = "l" + std::to_string(i)});
         }
         return store_->read(request).entries.size();
     }

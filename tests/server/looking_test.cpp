@@ -267,9 +267,9 @@ TEST_F(Looking, SubscriptionsWhoseSecretsCannotBeOpenedAreNamedByReadyzCheckAndD
 
     Process server{folder_.path().string(), {"serve", "--listen", "127.0.0.1:0"}};
     const std::uint16_t port = server.port();
-    const auto ready = HttpClient{port}.get("/readyz");
-    EXPECT_EQ(ready->status, 200) << "the others work";
-    EXPECT_THAT(ready->body, HasSubstr(told));
+    const HttpAnswer ready = once_ready(port);
+    EXPECT_EQ(ready.status, 200) << "the others work";
+    EXPECT_THAT(ready.body, HasSubstr(told));
     EXPECT_THAT(HttpClient{port}.get("/metrics")->body,
                 HasSubstr("waybill_subscriptions{state=\"unusable\"} 1\n"));
     EXPECT_THAT(hear({"check"}).output, HasSubstr(told)) << "beside a server too";
@@ -312,9 +312,9 @@ TEST_F(Looking, ARenamedTargetIsNamedWithWhatWaitsForItAndTheRemedy) {
             server::read_local_access(server::local_access_file(folder_.file("waybill.db")));
         const std::string& url = access.value().url;
         const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-        const auto ready = HttpClient{port}.get("/readyz");
-        EXPECT_EQ(ready->status, 200) << "it does its work";
-        EXPECT_THAT(ready->body, HasSubstr("waybill targets forget old --box outbox"));
+        const HttpAnswer ready = once_ready(port);
+        EXPECT_EQ(ready.status, 200) << "it does its work";
+        EXPECT_THAT(ready.body, HasSubstr("waybill targets forget old --box outbox"));
         EXPECT_THAT(HttpClient{port}.get("/metrics")->body,
                     HasSubstr("waybill_unserved_messages{box=\"outbox\",target=\"old\"} 1\n"));
         const Ran stats = run_here({"stats"});

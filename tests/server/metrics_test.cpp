@@ -281,7 +281,7 @@ TEST(Probes, AreAnsweredWhileAnOperatorsOrderTakesLong) {
     ASSERT_TRUE(gate.wait_for_arrivals(1));
 
     HttpClient watcher{server.port()};
-    EXPECT_EQ(watcher.get("/readyz")->status, 200);
+    EXPECT_EQ(once_ready(server.port()).status, 200);
     EXPECT_EQ(watcher.get("/metrics")->status, 200);
 
     gate.open();

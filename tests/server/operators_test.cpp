@@ -260,7 +260,7 @@ TEST_F(OperatorCommands, ABulkOrderShowsItsCountAndTheSameOperationIsCarriedOutO
 
     EXPECT_EQ(asked.code, 2);
     EXPECT_THAT(asked.output, HasSubstr("discard 3 dead letters?"));
-    EXPECT_THAT(done.output, HasSubstr("3 of 3 dead letters discarded"));
+    EXPECT_THAT(done.output, HasSubstr("3 of 3 dead letters gone through"));
     EXPECT_THAT(done.output, HasSubstr("3 done, 0 refused, 0 remaining"));
     EXPECT_EQ(again.code, 0);
     EXPECT_THAT(again.output, HasSubstr("3 done, 0 refused, 0 remaining"));

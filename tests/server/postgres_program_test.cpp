@@ -104,7 +104,7 @@ TEST_F(PostgresProgram, AServerWhoseLeaseRanOutIsNotReadyUntilItIsRenewed) {
 /// Only the log said it: /readyz was ready, the doctor found nothing, and the message showed no reason.
 TEST_F(PostgresProgram, ResultsThatCannotBeStoredAreSeenByReadyzDoctorAndMessage) {
     write("works", "");
-    configure("60s");
+    configure("10s");
     Process server = serve();
     const std::uint16_t port = server.port();
     ASSERT_TRUE(eventually({"targets", "list"}, "keep"));
@@ -288,7 +288,8 @@ TEST_F(PostgresProgram, CheckRefusesWhatServeWouldRefuse) {
     EXPECT_EQ(check(url()).code, 0) << "serve would make the tables";
     const Ran poor = check(as_looker);
     EXPECT_EQ(poor.code, 2);
-    EXPECT_THAT(poor.output, HasSubstr("may not create a schema in the database; `waybill doctor`"));
+    EXPECT_THAT(poor.output,
+                HasSubstr("may not create a schema in the database; `waybill doctor`"));
 
     ASSERT_EQ(run_here({"migrate"}).code, 0);
     database.run("grant usage on schema waybill to looker_of_" + database_ +

@@ -140,8 +140,8 @@ TEST_F(SqliteLayout, TheHotPathNeverWalksThroughATable) {
             for (const char* table : {"message", "open", "finished", "dead ", "attempt", "dedup",
                                       "lane", "command", "SCAN o", "SCAN m", "SCAN d"}) {
                 // Who asks for what is not done looks at all of that, and at nothing else.
-                const bool is_unfinished = std::string_view{table} == "open" ||
-                                           std::string_view{table} == "dead ";
+                const bool is_unfinished =
+                    std::string_view{table} == "open" || std::string_view{table} == "dead ";
                 if (name.starts_with("unfinished_") && is_unfinished) continue;
                 const bool walks =
                     step.find("SCAN") != std::string::npos && step.find(table) != std::string::npos;

@@ -11,6 +11,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "support/pacing.hpp"
+
 namespace waybill::test {
 namespace {
 
@@ -129,6 +131,16 @@ std::optional<HttpAnswer> HttpClient::post(std::string_view target, std::string_
     return ask("POST " + std::string{target} +
                " HTTP/1.1\r\nHost: test\r\nContent-Length: " + std::to_string(body.size()) +
                "\r\n" + std::string{headers} + "\r\n" + std::string{body});
+}
+
+HttpAnswer once_ready(std::uint16_t port) {
+    HttpAnswer answer;
+    const auto is_ready = [&] {
+        answer = HttpClient{port}.get("/readyz").value_or(HttpAnswer{});
+        return answer.status == 200;
+    };
+    look_until(is_ready, std::chrono::minutes{1});
+    return answer;
 }
 
 }  // namespace waybill::test

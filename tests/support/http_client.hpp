@@ -54,4 +54,7 @@ private:
     std::string received_{};
 };
 
+/// What /readyz says once it says that the server is ready; what it said last where that takes too long.
+HttpAnswer once_ready(std::uint16_t port);
+
 }  // namespace waybill::test

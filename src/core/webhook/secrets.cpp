@@ -12,8 +12,6 @@ namespace {
 using Kind = StandardKey::Kind;
 
 constexpr std::size_t kSecretBytes = 32;
-/// What is shorter is tried out in no time.
-constexpr std::size_t kSecretBytesMin = 8;
 
 std::string problem_of_broken(std::string_view secret) {
     if (secret.starts_with(secret_prefix)) {
@@ -47,10 +45,6 @@ std::optional<HeaderSet> parse_header_set(std::string_view text) {
 
 std::string problem_of_secret(std::string_view secret, HeaderSet set) {
     if (secret.empty()) return "is empty";
-    if (secret.size() < kSecretBytesMin) {
-        return "is shorter than 8 characters, and soon guessed; openssl rand -hex 32 makes a good "
-               "one";
-    }
     const StandardKey key = standard_key(secret);
     if (key.kind == Kind::public_key) {
         return "is a public key, which cannot sign; give the whsk_ it belongs to";

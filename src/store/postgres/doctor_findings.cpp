@@ -169,13 +169,13 @@ void look_at_instances(const Facts& facts, Findings& findings) {
         if (!instance.seen.alive) continue;
         if (instance.knows != facts.schema.newest) versions.push_back(instance.seen.name);
         if (!instance.seen.refused.empty()) {
-            findings.push_back({problem, "refused",
-                                instance.seen.name + ": the store has refused " +
-                                    instance.seen.refused,
-                                "what it handled is not recorded and would run again elsewhere; "
-                                "its partitions stand still",
-                                "waybill doctor   # as the role of that server: what it lacks, who "
-                                "blocks it"});
+            findings.push_back(
+                {problem, "refused",
+                 instance.seen.name + ": the store has refused " + instance.seen.refused,
+                 "what it handled is not recorded and would run again elsewhere; "
+                 "its partitions stand still",
+                 "waybill doctor   # as the role of that server: what it lacks, who "
+                 "blocks it"});
         }
         // It has just begun, and is connecting.
         const bool is_young = instance.seen.last_beat - instance.seen.since < 5s;

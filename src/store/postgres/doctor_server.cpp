@@ -74,8 +74,7 @@ void look_at_blockers(const Facts& facts, Findings& findings) {
         findings.push_back(
             {problem, "blocked",
              who(session) + " holds locks for " + detail::about(session.open) + " that " +
-                 std::to_string(session.blocks) +
-                 (session.blocks == 1 ? " session" : " sessions") +
+                 std::to_string(session.blocks) + (session.blocks == 1 ? " session" : " sessions") +
                  " of Waybill wait for; its last query began " + session.query_start + ": " +
                  session.query,
              "what was handled cannot be recorded, or what nobody owns cannot be taken",
