@@ -37,7 +37,8 @@ bool is_disabled(const Subscription& one) {
 std::string text_of(const Subscription& one) {
     const std::string name = "subscription " + to_string(one.id);
     if (!is_disabled(one)) return name + " cannot be used, and its messages wait: " + one.problem;
-    return name + " (" + one.url + ") is disabled, and its messages wait" +
+    // Without its URL, which may be a secret: whoever probes /readyz reads this.
+    return name + " is disabled, and its messages wait" +
            (one.reason.empty() ? "" : ": " + one.reason);
 }
 
