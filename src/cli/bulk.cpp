@@ -75,6 +75,9 @@ int operate_on_many(OperatorDesk& desk, const Arguments& arguments, const BulkWo
     try {
         result = carry_out(desk, words, wanted, operation, for_program);
     } catch (const std::exception& error) {
+        const bool is_of_another =
+            std::string_view{error.what()}.find("for another order") != std::string_view::npos;
+        if (is_of_another) throw;
         throw std::runtime_error(error.what() +
                                  std::string{"; the same command with --operation "} + operation +
                                  " goes on");

@@ -30,7 +30,8 @@ Problems problems_of_role(const server::LoadedConfig& loaded) {
                                                      "read-only-role"};
     Problems problems;
     for (const Finding& found : server::examine({.store = loaded.config.store})) {
-        if (std::ranges::find(kNames, found.name) == kNames.end()) continue;
+        const bool is_read_only = found.what.starts_with("default_transaction_read_only is on");
+        if (std::ranges::find(kNames, found.name) == kNames.end() && !is_read_only) continue;
         problems.push_back(loaded.place("store") + found.what +
                            "; `waybill doctor` says what to do");
     }

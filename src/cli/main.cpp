@@ -143,7 +143,11 @@ std::string read_input(const std::string& path) {
                                        : ": there is no such file, or it may "
                                          "not be read"));
     }
-    return {std::istreambuf_iterator<char>{file}, {}};
+    try {
+        return {std::istreambuf_iterator<char>{file}, {}};
+    } catch (const std::ios_base::failure&) {
+        throw std::runtime_error("cannot read " + path);
+    }
 }
 
 }  // namespace waybill::cli

@@ -189,6 +189,9 @@ int subscriptions(const Arguments& arguments, const Globals& globals) {
     if (verb == "show") return show_one(arguments, globals);
     if (verb == "add") return add(arguments, globals);
     if (verb == "update") {
+        if (arguments.has("secret")) {
+            throw UsageError{"a secret is changed by `waybill subscriptions rotate-secret ID`"};
+        }
         if (body_of(arguments).empty()) {
             throw UsageError{"say what to change, such as --url, --type or --rate; see --help"};
         }

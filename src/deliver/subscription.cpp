@@ -4,6 +4,7 @@
 
 #include "core/sha256.hpp"
 #include "core/text.hpp"
+#include "core/webhook/standard_key.hpp"
 #include "core/wording.hpp"
 #include "deliver/sealing.hpp"
 #include "transport/http_out/http_out.hpp"
@@ -52,11 +53,14 @@ void check_request(const Subscription& subscription, Problems& problems) {
     for (const SubscriptionSecret& secret : subscription.secrets) secrets.push_back(secret.value);
     const std::string bad_secret = webhook::problem_of_secrets(secrets, subscription.signing);
     if (!secrets.empty() && !bad_secret.empty()) problems.push_back("secrets: " + bad_secret);
-    const auto is_short = [](const std::string& one) { return one.size() < kSecretBytesMin; };
+    const auto is_short = [](const std::string& one) {
+        return webhook::standard_key(one).bytes.size() < kSecretBytesMin;
+    };
     if (bad_secret.empty() && std::ranges::any_of(secrets, is_short)) {
         problems.emplace_back(
-            "secrets: one is shorter than 8 characters, and soon guessed; `openssl rand -hex 32` "
-            "makes a good one");
+            "secrets: one is shorter than 8 bytes, and soon guessed; `openssl rand -hex 32` makes "
+            "a "
+            "good one");
     }
 }
 

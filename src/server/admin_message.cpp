@@ -29,11 +29,15 @@ std::vector<Entry> lane_of(const Entry& row, Store& store) {
         .entries;
 }
 
-std::string refused(const std::vector<InstanceSeen>& instances) {
+/// By those who attend the box.
+std::string refused(const std::vector<InstanceSeen>& instances, const std::string& box) {
     std::string all;
     for (const InstanceSeen& one : instances) {
-        if (!one.alive || one.refused.empty()) continue;
-        all += (all.empty() ? "" : "; ") + one.name + ": the store has refused " + one.refused;
+        const bool attends = std::ranges::find(one.boxes, box) != one.boxes.end();
+        if (!one.alive || !attends || one.refused.empty()) continue;
+        if (!all.empty()) all += "; ";
+        if (one.refused.starts_with("results")) all += "it may have run and is not recorded: ";
+        all += one.name + ": the store has refused " + one.refused;
     }
     return all;
 }
@@ -67,7 +71,7 @@ std::vector<OpenDelivery> Admin::open_deliveries(const MessageDetail& detail) {
         detail.open, {.registry = registry,
                       .box_is_paused = state != boxes.end() && state->paused,
                       .lanes_are_strict = is_strict(config.get(), box),
-                      .refused = refused(instances),
+                      .refused = refused(instances, box),
                       .now = system_clock().wall(),
                       .of_target =
                           [&](const Target& target) {

@@ -58,8 +58,11 @@ std::vector<UnservedTarget> unserved_targets(Catalogue& catalogue, const Config*
     const auto add = [&](const Target& target) {
         unserved.push_back({target.box, target.key, catalogue.waiting_for(target)});
     };
+    // Where nobody lives nobody serves anything, and that is no reason to forget what a server will serve again.
+    const bool anybody = std::ranges::any_of(instances, &InstanceSeen::alive);
     for (const Target& target : without_instance(registry, instances)) {
         if (config != nullptr && is_of_a_file(target.key)) continue;
+        if (!anybody && (config == nullptr || is_served(*config, target))) continue;
         if (!who.configuration_counts || !is_served(*config, target)) add(target);
     }
     // Whoever carries out subscriptions would carry out any: only a file can say that one is gone.

@@ -37,9 +37,7 @@ bool is_disabled(const Subscription& one) {
 std::string text_of(const Subscription& one) {
     const std::string name = "subscription " + to_string(one.id);
     if (!is_disabled(one)) return name + " cannot be used, and its messages wait: " + one.problem;
-    // Without its URL, which may be a secret: whoever probes /readyz reads this.
-    return name + " is disabled, and its messages wait" +
-           (one.reason.empty() ? "" : ": " + one.reason);
+    return name + " is disabled, and its messages wait";
 }
 
 /// Each thing that is sealed has a command of its own, which the problem names.
@@ -108,8 +106,9 @@ Findings findings_of(std::span<const Subscription> unusable) {
                             .fix = std::move(fix)});
     };
     for (const Subscription& one : unusable.first(std::min(kNamedMost, unusable.size()))) {
-        add(is_disabled(one) ? "disabled-subscription" : "unusable-subscription", text_of(one),
-            fix_of(one));
+        const bool has_reason = is_disabled(one) && !one.reason.empty();
+        add(is_disabled(one) ? "disabled-subscription" : "unusable-subscription",
+            text_of(one) + (has_reason ? ": " + one.reason : ""), fix_of(one));
     }
     if (unusable.size() > kNamedMost) {
         add("unusable-subscription", text_of_more(unusable.size() - kNamedMost),

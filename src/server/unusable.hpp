@@ -16,9 +16,10 @@ namespace waybill::server {
 /// cannot be had.
 std::vector<Subscription> unusable_subscriptions(const Config& config);
 
-/// For people: which, why and what to do. A few, and how many more there are.
+/// For people: which, why and what to do. A few, and how many more there are. Whoever probes /readyz may read it: neither a
+/// URL, nor what an endpoint has answered.
 std::vector<std::string> texts_of(std::span<const Subscription> unusable);
-/// The same as findings.
+/// The same as findings, for whoever has the configuration.
 Findings findings_of(std::span<const Subscription> unusable);
 
 }  // namespace waybill::server

@@ -65,8 +65,7 @@ public:
             return "it is behind message " + id + " in lane " +
                    detail::in_quotes(row_.message->lane) + "; `waybill messages show " + id + "`";
         }
-        return facts_.refused.empty() ? facts_.refused
-                                      : "it may have run and is not recorded: " + facts_.refused;
+        return facts_.refused;
     }
 
 private:

@@ -31,7 +31,7 @@ struct WaitingFacts {
     bool box_is_paused = false;
     /// Messages of one lane wait for each other, per target.
     bool lanes_are_strict = false;
-    /// "a: the store has refused results for 12 s: …" for instances of whom that is so.
+    /// What the store refuses those who attend the box.
     std::string refused{};
     StoreTime now{};
     /// Why a target gets nothing at all; empty: it does. Asked for a few deliveries at most.

@@ -118,6 +118,28 @@ TEST_F(PostgresDoctor, NamesWhoHoldsWhatAServerWaitsForAndItsFixEndsIt) {
     EXPECT_NO_THROW(waiting.get());
 }
 
+/// It called the store unreachable, and threw away what it had found out.
+TEST_F(PostgresDoctor, GoesOnWhereSomebodyHasLockedATable) {
+    auto other = stranger();
+    postgres::Transaction theirs{*other};
+    other->script(other->in_schema("lock table waybill.finished in access exclusive mode"), "test");
+
+    const Findings found = examine();
+
+    EXPECT_THAT(found, lacks("unreachable"));
+    EXPECT_THAT(found, has("not-seen", "tables: ", ""));
+    EXPECT_THAT(found, has("nobody-works", "", "")) << "what comes after is asked all the same";
+}
+
+TEST_F(PostgresDoctor, AFixIsForWhereASettingWasMade) {
+    const std::string reader = role("reader");
+    stranger()->script("alter role " + reader + " set default_transaction_read_only = on", "test");
+
+    EXPECT_THAT(examine(" user=" + reader),
+                has("weak-setting", "default_transaction_read_only is on",
+                    "alter role \"" + reader + "\" reset default_transaction_read_only;"));
+}
+
 TEST_F(PostgresDoctor, NamesAPreparedTransactionAndItsFixEndsIt) {
     auto broker = stranger();
     const std::string gid = "left-" + schema_.name();

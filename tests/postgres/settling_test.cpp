@@ -129,6 +129,38 @@ TEST_F(PostgresSettling, AConnectionWhoseStatementsAreGoneIsNotUsedAgain) {
     EXPECT_FALSE(db->is_usable());
 }
 
+/// The row was looked for, then waited for, and was another version of it when the wait was over: it stayed open, and the
+/// engine believed that it was gone.
+TEST_F(PostgresSettling, AFinishThatWaitedForSomebodysChangeIsNotLost) {
+    for (const bool drops : {false, true}) {
+        append({order(drops ? 3 : 2)});
+        const Entry row = scan(taken_).entries.back();
+        SettleBatch batch = finish(taken_, row);
+        batch.items[0].drop_message = drops;
+        auto other = stranger();
+        postgres::Transaction theirs{*other};
+        other->script(other->in_schema("update waybill.open set strikes = 1 where sequence = " +
+                                       std::to_string(row.sequence)),
+                      "test");
+        const auto rows_left = [&] {
+            return count("open where sequence = " + std::to_string(row.sequence));
+        };
+        auto settling = later_answer([&] { store_->settle(batch); });
+        wait_for_a_waiter();
+        theirs.commit();
+
+        try {
+            settling.get();
+            EXPECT_EQ(rows_left(), 0) << "it said that it was stored";
+        } catch (const StoreError& error) {
+            EXPECT_EQ(error.reaction(), Reaction::retry) << error.what();
+            EXPECT_EQ(rows_left(), 1);
+        }
+        store_->settle(batch);
+        EXPECT_EQ(rows_left(), 0);
+    }
+}
+
 /// What the server believes of the sizes of tables is wrong.
 class PostgresStatistics : public Postgres {
 protected:

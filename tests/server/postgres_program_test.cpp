@@ -178,6 +178,8 @@ command = ["/bin/true"]
     EXPECT_THAT(run_here({"targets", "list"}).output, Not(HasSubstr("audit")));
     EXPECT_EQ(first.end(SIGTERM), 0);
     EXPECT_THAT(run_here({"instances", "list"}).output, HasSubstr("nothing"));
+    // It is in the configuration, and comes back with the next server: nobody is told to forget it.
+    EXPECT_THAT(run_here({"stats"}).output, Not(HasSubstr("nobody serves it")));
 }
 
 TEST_F(PostgresProgram,
@@ -298,6 +300,10 @@ TEST_F(PostgresProgram, CheckRefusesWhatServeWouldRefuse) {
     EXPECT_EQ(reader.code, 2);
     EXPECT_THAT(reader.output, HasSubstr("may only look"));
     EXPECT_EQ(check(url()).code, 0);
+
+    database.run("alter database " + database_ + " set default_transaction_read_only = on");
+    EXPECT_EQ(check(url()).code, 2);
+    database.run("alter database " + database_ + " reset default_transaction_read_only");
 
     database.run("update waybill.migration set checksum = 'other' where number = 2");
     for (const Ran& ran : {check(url()), hear({"migrate", "--dry-run"})}) {

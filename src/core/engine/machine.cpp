@@ -303,6 +303,9 @@ LocalTime Machine::next_tick() const {
         next = std::min(next, local_of(timers_.begin()->first.first));
     }
     next = std::min({next, next_timeout_, rate_tick_});
+    for (const auto& [sequence, until] : held_back_) {
+        next = until > now_ ? std::min(next, until) : next;
+    }
     if (starved_) {
         next = std::min(next, next_relief_);
     }

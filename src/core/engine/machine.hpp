@@ -17,14 +17,9 @@
 
 namespace waybill::engine {
 
-/// How a row came to us; what it may do to memory depends on it.
-enum class Via : std::uint8_t { increment, scan, due, lanes, parked, hand_over, forced };
-enum class Loaded : std::uint8_t { taken, accounted, refused };
-inline constexpr std::uint32_t any_chain = UINT32_MAX;
-
 /// The state machine behind Engine. One class, because every rule reads the same state; one file per
-/// rule of the blueprint: owning, reading, loading, lanes, starting, outcomes, settling, window,
-/// operators, stopping.
+/// rule of the blueprint: owning, reading, loading, lanes, starting, outcomes, settling, refusing,
+/// window, operators, stopping.
 class Machine {
 public:
     Machine(Config config, Random& random, Observer& observer);
@@ -225,10 +220,17 @@ private:
     void settled(Work& work);
     void go_on(Work& work);
     void settle_failed(const Failure& failure);
+    void blame(Work& culprit, const Failure& failure);
+    void unsend();
+
+    // refusing.cpp
     void note_refusal(const ChannelCall& call, const Failure& failure);
     void note_accepted(const ChannelCall& call);
+    bool may_be_one_row(const Failure& failure) const;
+    void note_beat_refused(const Failure& failure);
+    void note_beat_accepted();
+    void forget_void_refusal();
     std::string refused() const;
-    void unsend();
 
     // window.cpp
     bool has_room_for(std::uint32_t bytes) const;
@@ -307,6 +309,8 @@ private:
     LocalTime channel_after_{};
     std::uint32_t channel_failures_ = 0;
     std::optional<Refusal> refusal_{};
+    /// Works whose results were refused one by one, until when.
+    std::map<Sequence, LocalTime> held_back_{};
     bool settled_last_ = false;
     bool read_is_void_ = false;
     /// Epochs of the partitions when the outstanding read was sent.
@@ -354,12 +358,10 @@ private:
     std::uint32_t abandoned_ = 0;
     LocalTime rate_tick_ = local_never;
     LocalTime rested_at_ = local_never;  ///< the first of those that rest
-    /// Chains that hold memory.
-    std::uint64_t chain_users_ = 0;
+    std::uint64_t chain_users_ = 0;      ///< chains that hold memory
     /// By chain: whether the scan that is being read serves it.
     std::vector<bool> scan_serves_{};
-    /// No run times out before this.
-    LocalTime next_timeout_ = local_never;
+    LocalTime next_timeout_ = local_never;  ///< no run times out before
     /// Older local runs that must not overlap with a new one: delivery or lane → how many.
     std::unordered_map<std::uint64_t, std::uint32_t> ghosts_{};
     /// Started alone: the mark must be durable before the run begins.
@@ -379,8 +381,7 @@ private:
     // window
     std::uint64_t window_used_ = 0;
     LocalTime next_relief_{};
-    /// A read waits for memory.
-    bool starved_ = false;
+    bool starved_ = false;  ///< a read waits for memory
     std::uint64_t works_ = 0;
     /// Out of memory's books, but a ready queue still points at them.
     std::unordered_map<const Work*, WorkMap::node_type> gone_{};

@@ -14,6 +14,11 @@
 /// What the engine keeps in memory: the open work of its partitions, as much as the window allows.
 namespace waybill::engine {
 
+/// How a row came to us; what it may do to memory depends on it.
+enum class Via : std::uint8_t { increment, scan, due, lanes, parked, hand_over, forced };
+enum class Loaded : std::uint8_t { taken, accounted, refused };
+inline constexpr std::uint32_t any_chain = UINT32_MAX;
+
 /// "Everything up to the end is accounted for": a stream that is not behind.
 inline constexpr Sequence tail = INT64_MAX;
 

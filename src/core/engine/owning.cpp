@@ -85,6 +85,7 @@ void Machine::beat_if_due() {
 
 void Machine::beat_failed(const Failure& failure) {
     emit({.kind = Event::Kind::beat_failed, .text = failure.text});
+    note_beat_refused(failure);
     next_beat_ = std::min(next_beat_, now_ + config_.options.beat / 4);
     if (stopping_ && owned_.empty()) {
         left_ = left_ || beat_says_stopping_;  // nothing is held: the row may run out by itself
@@ -118,6 +119,7 @@ void Machine::beat_succeeded(BeatReply reply) {
     registry_stale_ = false;
     learn_registry(reply);
     drop_lost_partitions(reply);
+    note_beat_accepted();
     for (auto& box : boxes_) {
         box->paused =
             std::ranges::find(reply.paused_boxes, box->box->name) != reply.paused_boxes.end();

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "core/engine/machine.hpp"
+#include "core/text.hpp"
 #include "core/wording.hpp"
 
 /// What the store does not carry out: pauses grow with it, and people are told once it lasts.
@@ -9,6 +12,12 @@ using namespace std::chrono_literals;
 
 /// What is over within this is no news.
 constexpr Duration kNews = 3s;
+constexpr std::size_t kTextBytesMax = 600;
+/// Whoever was held back and is not tried so long after its time has left.
+constexpr Duration kGone = 1min;
+
+/// Not a call of the channel.
+constexpr std::size_t kBeats = std::variant_size_v<ChannelCall>;
 
 template <class Call>
 bool is_of(const Refusal& refusal) {
@@ -16,6 +25,9 @@ bool is_of(const Refusal& refusal) {
 }
 
 std::string_view name_of(const Refusal& refusal) {
+    if (refusal.kind == kBeats) {
+        return "beats";
+    }
     if (is_of<SettleBatch>(refusal)) {
         return "results";
     }
@@ -36,18 +48,55 @@ void Machine::note_refusal(const ChannelCall& call, const Failure& failure) {
     }
 }
 
-/// Reads that succeed say nothing of results that cannot be stored.
-void Machine::note_accepted(const ChannelCall& call) {
-    if (refusal_ && refusal_->kind == call.index()) {
-        emit({.kind = Event::Kind::accepted, .text = name_of(*refusal_)});
+void Machine::note_beat_refused(const Failure& failure) {
+    if (!refusal_) {
+        refusal_ = {.kind = kBeats, .since = now_};
+    }
+    if (refusal_->kind == kBeats) {
+        refusal_->text = failure.text;
+    }
+}
+
+void Machine::note_beat_accepted() {
+    if (refusal_ && refusal_->kind == kBeats) {
         refusal_.reset();
     }
-    const bool is_void = refusal_ && is_of<SettleBatch>(*refusal_) && dirty_.empty() &&
-                         sent_.empty() && answers_.empty();
-    if (is_void) {
-        refusal_.reset();  // they are others' now
+    forget_void_refusal();
+}
+
+/// The store's own state, or a connection, is nobody's fault; and what has just begun may be over in a moment.
+bool Machine::may_be_one_row(const Failure& failure) const {
+    const bool is_of_statement =
+        failure.reaction == Reaction::retry || failure.reaction == Reaction::give_up;
+    return is_of_statement && refusal_ && is_of<SettleBatch>(*refusal_) &&
+           now_ - refusal_->since >= kNews;
+}
+
+/// Reads that succeed say nothing of results that cannot be stored, nor do other results.
+void Machine::note_accepted(const ChannelCall& call) {
+    std::erase_if(held_back_, [&](const auto& one) { return later(one.second, kGone) <= now_; });
+    if (refusal_ && refusal_->kind == call.index() && !held_back_.empty()) {
+        channel_failures_ = 0;
+    } else if (refusal_ && refusal_->kind == call.index()) {
+        if (now_ - refusal_->since >= kNews) {
+            emit({.kind = Event::Kind::accepted, .text = name_of(*refusal_)});
+        }
+        refusal_.reset();
     }
-    if (!refusal_) {
+    forget_void_refusal();
+}
+
+/// What is not asked any more is not refused, either: it is others' now, or an inline transaction writes it.
+void Machine::forget_void_refusal() {
+    const auto writes_itself = [](const Work* work) { return work->inline_running > 0; };
+    const bool is_void =
+        refusal_ && !is_of<DeclareCall>(*refusal_) &&
+        (owned_.empty() || (is_of<SettleBatch>(*refusal_) && sent_.empty() && answers_.empty() &&
+                            std::ranges::all_of(dirty_, writes_itself)));
+    if (is_void) {
+        refusal_.reset();
+    }
+    if (!refusal_ || refusal_->kind == kBeats) {
         channel_failures_ = 0;
     }
 }
@@ -58,7 +107,7 @@ std::string Machine::refused() const {
     }
     const auto seconds = std::chrono::floor<std::chrono::seconds>(now_ - refusal_->since);
     return std::string{name_of(*refusal_)} + " for " + detail::readable(seconds) + ": " +
-           refusal_->text;
+           clean_text(refusal_->text, kTextBytesMax);
 }
 
 }  // namespace waybill::engine

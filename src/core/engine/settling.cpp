@@ -11,6 +11,8 @@ namespace {
 
 /// What executors say of their attempts, per batch: the rest follows with the next one.
 constexpr std::size_t kDetailBytesMax = std::size_t{4} << 20;
+/// What was refused alone is tried again after this: a try may take as long as a statement may, and the others wait.
+constexpr Duration kHeldBack = 10s;
 
 }  // namespace
 
@@ -42,8 +44,11 @@ std::optional<SettleBatch> Machine::next_settle() {
     while (!dirty_.empty() && sent_.size() < settle_limit_ && detail_bytes < kDetailBytesMax) {
         Work& work = *dirty_.front();
         dirty_.pop_front();
-        if (work.inline_running) {
-            waiting.push_back(&work);  // the inline transaction writes this row
+        const auto held = held_back_.find(work.sequence);
+        const bool goes_alone = held != held_back_.end();
+        const bool comes_later = goes_alone && (now_ < held->second || !sent_.empty());
+        if (work.inline_running > 0 || comes_later) {
+            waiting.push_back(&work);  // the inline transaction writes this row, or it was refused
             continue;
         }
         if (work.partition != last) {
@@ -54,6 +59,10 @@ std::optional<SettleBatch> Machine::next_settle() {
         for (const Attempt& attempt : work.attempts) detail_bytes += attempt.detail.size();
         work.settle = Work::Settle::sent;
         sent_.push_back(&work);
+        if (goes_alone) {
+            held_back_.erase(held);
+            break;
+        }
     }
     dirty_.insert(dirty_.begin(), waiting.begin(), waiting.end());
     for (CommandResult& answer : answers_) {
@@ -218,26 +227,32 @@ void Machine::settle_failed(const Failure& failure) {
     emit({.kind = Event::Kind::settle_failed, .text = failure.text});
     const auto size = static_cast<std::size_t>(
         std::ranges::count_if(sent_, [](const Work* w) { return w != nullptr; }));
-    if (failure.reaction == Reaction::bad_data) {
-        // Halve until the culprit is alone, then leave its texts out: one bad outcome must not hold
-        // up the others.
+    const bool is_data = failure.reaction == Reaction::bad_data;
+    // Halve until the culprit is alone: one bad outcome, or a row that somebody holds, must not hold up the others.
+    if (is_data || may_be_one_row(failure)) {
         settle_limit_ = std::max<std::size_t>(1, size / 2);
         if (size == 1) {
-            Work& culprit =
-                **std::ranges::find_if(sent_, [](const Work* w) { return w != nullptr; });
-            if (culprit.unstorable) {
-                channel_after_ = now_ + 1s;
-            }
-            culprit.unstorable = true;
-            emit(Event::Kind::settle_unstorable, culprit);
+            blame(**std::ranges::find_if(sent_, [](const Work* w) { return w != nullptr; }),
+                  failure);
         }
-        if (size == 0) {
-            for (CommandResult& answer : answers_sent_) {
-                answer.text = "(this text could not be stored)";
-            }
+    }
+    if (is_data && size == 0) {
+        for (CommandResult& answer : answers_sent_) {
+            answer.text = "(this text could not be stored)";
         }
     }
     unsend();
+}
+
+/// Its texts are left out, and if that was not it, it waits while the others go on.
+void Machine::blame(Work& culprit, const Failure& failure) {
+    if (failure.reaction == Reaction::bad_data && !culprit.unstorable) {
+        culprit.unstorable = true;
+        emit(Event::Kind::settle_unstorable, culprit);
+        return;
+    }
+    note_refusal(SettleBatch{}, failure);
+    held_back_[culprit.sequence] = later(now_, kHeldBack);
 }
 
 /// Back to the front of the queue, in the same order; values are absolute, so sending them again

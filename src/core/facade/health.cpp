@@ -33,7 +33,9 @@ void judge_status(const Status& status, Verdicts& verdicts) {
         verdicts.unhealthy.push_back(
             "resigned: too many handlers are stuck past their deadline; restart this process");
     } else if (status.late) {
-        verdicts.unhealthy.push_back("the lease ran out: the store was not reached in time");
+        verdicts.unhealthy.push_back(
+            "the lease ran out: it was not renewed in time" +
+            (status.refused.empty() ? "" : "; the store has refused " + status.refused));
     } else if (!status.refused.empty()) {
         verdicts.unhealthy.push_back("the store has refused " + status.refused);
     } else if (!status.ready) {

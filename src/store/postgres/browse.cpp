@@ -56,6 +56,14 @@ std::vector<Attempt> attempts_of(Database& db, Sequence message, const Uuid& id)
     return all;
 }
 
+/// Most are done, and who asks for others does not walk over them.
+const sql::Query& statement_for(const Filter& filter) {
+    if (filter.state == Filter::State::any || filter.state == Filter::State::done) {
+        return filter.oldest_first ? sql::browse_oldest : sql::browse;
+    }
+    return filter.oldest_first ? sql::browse_unfinished_oldest : sql::browse_unfinished;
+}
+
 }  // namespace
 
 Page<MessageSummary> browse(Session session, const Filter& filter, const std::string& cursor,
@@ -70,7 +78,7 @@ Page<MessageSummary> browse(Session session, const Filter& filter, const std::st
     std::vector<Line> lines;
     {
         Rows rows = session.db.read(
-            filter.oldest_first ? sql::browse_oldest : sql::browse,
+            statement_for(filter),
             detail::place_of_cursor(cursor, filter.oldest_first ? 0 : kNewest), filter.since,
             filter.until, filter.box, like(filter.type), like(filter.source), like(filter.tenant),
             state_number(filter.state), filter.target, filter.reason, std::int64_t{limit} + 1);

@@ -91,6 +91,8 @@ struct Facts {
     std::uint64_t synchronous_standbys = 0;
     /// As a new session would have them.
     std::map<std::string, std::string> settings{};
+    /// Who says so, as pg_settings has it: "database", "user", …
+    std::map<std::string, std::string> setting_sources{};
     std::vector<Session> sessions{};
     std::vector<Session> blockers{};
     std::vector<Slot> slots{};

@@ -89,7 +89,10 @@ void ask_server(Database& db, Facts& facts) {
     facts.standbys = rows.number<std::uint64_t>(7);
     facts.synchronous_standbys = rows.number<std::uint64_t>(8);
     Rows settings = db.read(sql::doctor_settings);
-    while (settings.next()) facts.settings.emplace(settings.string(0), settings.string(1));
+    while (settings.next()) {
+        facts.settings.emplace(settings.string(0), settings.string(1));
+        facts.setting_sources.emplace(settings.string(0), settings.string(2));
+    }
 }
 
 std::optional<std::uint64_t> age_at(const Rows& rows, int column) {
@@ -212,6 +215,17 @@ void look(const char* at, Facts& facts, Question question) {
     }
 }
 
+/// The same of our own tables, which somebody may have locked.
+template <class Question>
+void look_at_ours(const char* at, Facts& facts, Database& db, Question question) {
+    look(at, facts, [&] {
+        Transaction brief{db};
+        db.script("set local lock_timeout = '1s'", "doctor");
+        question();
+        brief.commit();
+    });
+}
+
 }  // namespace
 
 Facts collect(const std::string& conninfo, const DoctorOptions& options) {
@@ -249,24 +263,24 @@ Facts collect(const std::string& conninfo, const DoctorOptions& options) {
                 lacks_of(db.read(sql::doctor_publisher_lacks, schema, options.publisher));
         });
     }
-    look("migrations", facts, [&] { ask_schema(db, facts); });
-    look("tables", facts, [&] { ask_tables(db, schema, facts); });
+    look_at_ours("migrations", facts, db, [&] { ask_schema(db, facts); });
+    look_at_ours("tables", facts, db, [&] { ask_tables(db, schema, facts); });
     if (facts.schema.version == 0) return facts;
     look("store clock", facts, [&] { ask_clock(db, sql::doctor_store_clock, facts); });
     if (facts.schema.missing.empty()) {
-        look("days", facts, [&] {
+        look_at_ours("days", facts, db, [&] {
             Rows rows = db.read(sql::doctor_days);
             while (rows.next()) facts.missing_days.push_back(rows.string(0));
         });
     }
-    look("instances", facts, [&] { ask_instances(db, facts); });
-    look("targets", facts, [&] { ask_targets(db, facts); });
-    look("boxes", facts, [&] {
+    look_at_ours("instances", facts, db, [&] { ask_instances(db, facts); });
+    look_at_ours("targets", facts, db, [&] { ask_targets(db, facts); });
+    look_at_ours("boxes", facts, db, [&] {
         for (const BoxState& box : boxes(db)) {
             if (box.paused) facts.paused_boxes.push_back(box.name);
         }
     });
-    look("messages", facts, [&] { facts.health = health(db); });
+    look_at_ours("messages", facts, db, [&] { facts.health = health(db); });
     return facts;
 }
 

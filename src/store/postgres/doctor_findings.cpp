@@ -52,8 +52,9 @@ void look_at_schema(const Facts& facts, Findings& findings) {
     if (facts.may_migrate) return;
     findings.push_back({problem, "may-not-migrate",
                         "role " + facts.user + " may not " +
-                            (is_new ? "create a schema in the database"
-                                    : "change the schema: it is another role's"),
+                            (!facts.has_schema ? "create a schema in the database"
+                             : is_new          ? "create tables in the schema"
+                                               : "change the schema: it is another role's"),
                         "a server with this role does not start before somebody else has migrated",
                         "waybill migrate --store 'postgresql://OWNER@…'"});
 }
@@ -172,10 +173,12 @@ void look_at_instances(const Facts& facts, Findings& findings) {
             findings.push_back(
                 {problem, "refused",
                  instance.seen.name + ": the store has refused " + instance.seen.refused,
-                 "what it handled is not recorded and would run again elsewhere; "
-                 "its partitions stand still",
-                 "waybill doctor   # as the role of that server: what it lacks, who "
-                 "blocks it"});
+                 instance.seen.refused.starts_with("results")
+                     ? "what it handled is not recorded and would run again elsewhere; its "
+                       "partitions stand still"
+                     : "its partitions stand still",
+                 "# what it says after the last colon; if it is a right or a lock:\n"
+                 "waybill doctor --server ROLE   # missing-privileges and blocked say how"});
         }
         // It has just begun, and is connecting.
         const bool is_young = instance.seen.last_beat - instance.seen.since < 5s;

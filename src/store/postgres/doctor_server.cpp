@@ -105,6 +105,19 @@ std::string set_to(const std::string& name, const std::string& value) {
     return "alter system set " + name + " = '" + value + "';\nselect pg_reload_conf();";
 }
 
+/// Where it was said: what is said of a database or of a role goes before what the server says.
+std::string mended(const Facts& facts, const std::string& name, const std::string& value) {
+    const auto found = facts.setting_sources.find(name);
+    const std::string source = found == facts.setting_sources.end() ? "" : found->second;
+    const std::string database = "database \"" + facts.database + "\"";
+    const std::string role = "role \"" + facts.user + "\"";
+    if (source == "database") return "alter " + database + " reset " + name + ";";
+    if (source == "user") return "alter " + role + " reset " + name + ";";
+    if (source == "database user")
+        return "alter " + role + " in " + database + " reset " + name + ";";
+    return set_to(name, value);
+}
+
 /// Settings that must have one value.
 struct Rule {
     const char* name;
@@ -136,7 +149,7 @@ constexpr Rule kRules[] = {
 void look_at_settings(const Facts& facts, Findings& findings) {
     for (const Rule& rule : kRules) {
         if (setting(facts, rule.name) != rule.bad) continue;
-        std::string fix = set_to(rule.name, rule.good);
+        std::string fix = mended(facts, rule.name, rule.good);
         if (std::string_view{rule.name} == "data_sync_retry") fix += "   -- after a restart";
         findings.push_back({rule.severity, "weak-setting",
                             std::string{rule.name} + " is " + rule.bad, rule.means,

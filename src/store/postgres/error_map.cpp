@@ -18,8 +18,8 @@ constexpr std::array<Row, 38> table{{
     {"40P01", Reaction::retry, ""},
     {"40", Reaction::retry, ""},
     {"55P03", Reaction::retry,
-     "another transaction holds the row: one that published and is left open, or a commit that "
-     "waits for a synchronous standby; waybill doctor names either"},
+     "another transaction holds a lock that this needs: one that is left open, or a commit that "
+     "waits for a synchronous standby; waybill doctor names it"},
     {"57014", Reaction::retry, "the statement took longer than its deadline"},
     {"26000", Reaction::reconnect,
      "a pooler gave us another connection: use one in session mode, or the database itself"},

@@ -201,7 +201,14 @@ Swept sweep(Session session, std::span<const BoxDeclaration> boxes, std::uint32_
 }
 
 StoreHealth health(Database& db) {
+    // Whoever probes does not wait for somebody who has locked a table; how long counting may take is another matter.
+    std::optional<Transaction> brief;
+    if (!db.in_transaction()) {
+        brief.emplace(db);
+        db.script("set local lock_timeout = '1s'", "health");
+    }
     Rows rows = db.read(sql::health);
+    if (brief) brief->commit();
     rows.next();
     StoreHealth health{.reachable = true,
                        .text = "postgres " + rows.string(4),

@@ -12,7 +12,7 @@ select current_setting('server_version_num')::integer, pg_is_in_recovery(),
 
 -- name: doctor_settings
 -- As a session begins: ours has changed some.
-select name, coalesce(reset_val, '') from pg_settings where name in (
+select name, coalesce(reset_val, ''), source from pg_settings where name in (
     'fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names',
     'data_sync_retry', 'server_encoding', 'autovacuum', 'track_counts',
     'default_transaction_read_only', 'idle_in_transaction_session_timeout');
@@ -36,7 +36,8 @@ order by a.xact_start limit 20;
 -- name: doctor_blockers
 -- Who holds what a session of ours waits for, for longer than $1 microseconds; not ourselves.
 select h.pid, coalesce(h.usename, '')::text, coalesce(h.application_name, ''),
-    coalesce(h.state, ''), (extract(epoch from clock_timestamp() - h.xact_start) * 1000000)::bigint,
+    coalesce(h.state, ''),
+    coalesce((extract(epoch from clock_timestamp() - h.xact_start) * 1000000)::bigint, 0),
     coalesce(to_char(h.query_start, 'YYYY-MM-DD HH24:MI:SS TZ'), ''),
     left(coalesce(h.query, ''), 200), count(distinct w.pid)
 from pg_stat_activity w
@@ -44,7 +45,8 @@ cross join lateral unnest(pg_blocking_pids(w.pid)) as b (pid)
 join pg_stat_activity h on h.pid = b.pid
 where w.datname = current_database() and w.application_name = 'waybill'
     and h.application_name <> 'waybill'
-    and clock_timestamp() - h.xact_start >= $1::bigint * interval '1 microsecond'
+    -- Of another role not everybody is told since when.
+    and coalesce(clock_timestamp() - h.xact_start >= $1::bigint * interval '1 microsecond', true)
 group by h.pid, h.usename, h.application_name, h.state, h.xact_start, h.query_start, h.query
 order by h.xact_start limit 20;
 
@@ -63,6 +65,8 @@ from pg_prepared_xacts where database = current_database() order by prepared lim
 -- And whether we may make it, or change it.
 select n.oid is not null,
     case when n.oid is null then has_database_privilege(current_database(), 'create')
+        when to_regclass(format('%I.migration', $1::text)) is null
+            then has_schema_privilege(n.oid, 'create')
         else pg_has_role(n.nspowner, 'usage') end
 from (select 1) one left join pg_namespace n on n.nspname = $1::text;
 

@@ -1,4 +1,4 @@
--- What people ask and order, and housekeeping, by name.
+-- What people ask and order, by name.
 
 -- ---- people ---------------------------------------------------------------------------------------
 
@@ -97,9 +97,9 @@ where m.id = any ($1::uuid[]);
 -- Those that have no open row and are not held by a letter: they are in waybill.finished.
 select m.id from waybill.message m where m.id = any ($1::uuid[])
     and not exists (select from waybill.open o where o.partition = m.partition
-        and o.parked in (false, true) and o.sequence = m.sequence)
-    and not exists (select from waybill.open o where o.message = m.sequence)
-    and not exists (select from waybill.finished f where f.id = m.id and f.held);
+        and o.parked in (false, true) and o.sequence = m.sequence offset 0)
+    and not exists (select from waybill.open o where o.message = m.sequence offset 0)
+    and not exists (select from waybill.finished f where f.id = m.id and f.held offset 0);
 
 -- name: find_finished_late
 -- The others: reads the tables of their days once, up to a second for a million rows. Nobody waits for it.
@@ -134,8 +134,9 @@ where d.message = any ($1::bigint[]) order by d.message, d.target collate "C";
 -- name: open_rows_of_messages
 select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
     o.solo_epoch, o.progress, o.only_targets
-from waybill.message m join waybill.open o on o.partition = m.partition
-    and o.parked in (false, true) and o.sequence = m.sequence and o.message is null
+from waybill.message m cross join lateral (
+    select * from waybill.open o where o.partition = m.partition and o.parked in (false, true)
+        and o.sequence = m.sequence and o.message is null offset 0) o
 where m.id = any ($1::uuid[])
 union all
 select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked, o.strikes,
@@ -188,7 +189,7 @@ where m.id = $1::uuid;
 -- name: browse
 -- Newest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
 select m.sequence, s.state, m.appended_at, m.id, m.requeues
-from waybill.messages_in($8::smallint) m
+from waybill.message m
 join waybill.partition p on p.id = m.partition
 join waybill.box b on b.id = p.box
 cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
@@ -206,11 +207,51 @@ order by m.sequence desc limit $11::bigint;
 -- name: browse_oldest
 -- The same, oldest first. $4 box, $5 … $7 patterns, $8 state, $9 target, $10 part of a letter's reason.
 select m.sequence, s.state, m.appended_at, m.id, m.requeues
-from waybill.messages_in($8::smallint) m
+from waybill.message m
 join waybill.partition p on p.id = m.partition
 join waybill.box b on b.id = p.box
 cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
 where m.sequence > $1::bigint and m.appended_at >= $2::bigint and m.appended_at < $3::bigint
+    and ($4::text = '' or b.name = $4::text)
+    and lower(m.type collate "C") like lower($5::text collate "C")
+    and lower(m.source collate "C") like lower($6::text collate "C")
+    and lower(m.tenant collate "C") like lower($7::text collate "C")
+    and ($8::smallint = 0 or s.state = $8::smallint)
+    and ($9::text = '' or waybill.concerns(m.sequence, m.partition, $9::text))
+    and ($10::text = '' or exists (select from waybill.dead d
+        where d.message = m.sequence and strpos(d.reason, $10::text) > 0))
+order by m.sequence limit $11::bigint;
+
+-- name: browse_unfinished
+-- The same of what is open, parked or dead. Sorted first: the state is asked only of those that are shown.
+select m.sequence, s.state, m.appended_at, m.id, m.requeues
+from (
+    select * from waybill.messages_in($8::smallint) m where m.sequence < $1::bigint
+    order by m.sequence desc offset 0) m
+join waybill.partition p on p.id = m.partition
+join waybill.box b on b.id = p.box
+cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
+where m.appended_at >= $2::bigint and m.appended_at < $3::bigint
+    and ($4::text = '' or b.name = $4::text)
+    and lower(m.type collate "C") like lower($5::text collate "C")
+    and lower(m.source collate "C") like lower($6::text collate "C")
+    and lower(m.tenant collate "C") like lower($7::text collate "C")
+    and ($8::smallint = 0 or s.state = $8::smallint)
+    and ($9::text = '' or waybill.concerns(m.sequence, m.partition, $9::text))
+    and ($10::text = '' or exists (select from waybill.dead d
+        where d.message = m.sequence and strpos(d.reason, $10::text) > 0))
+order by m.sequence desc limit $11::bigint;
+
+-- name: browse_unfinished_oldest
+-- The same, oldest first.
+select m.sequence, s.state, m.appended_at, m.id, m.requeues
+from (
+    select * from waybill.messages_in($8::smallint) m where m.sequence > $1::bigint
+    order by m.sequence offset 0) m
+join waybill.partition p on p.id = m.partition
+join waybill.box b on b.id = p.box
+cross join lateral waybill.state_of(m.sequence, m.partition) as s (state)
+where m.appended_at >= $2::bigint and m.appended_at < $3::bigint
     and ($4::text = '' or b.name = $4::text)
     and lower(m.type collate "C") like lower($5::text collate "C")
     and lower(m.source collate "C") like lower($6::text collate "C")
@@ -282,118 +323,3 @@ from waybill.instance i order by i.since, i.incarnation;
 -- name: lock_name
 -- To the end of the transaction. Not a row: nobody's snapshot is held by it, and a pooler may be between.
 select pg_advisory_xact_lock(hashtextextended($1::text, 0));
-
--- ---- upkeep ---------------------------------------------------------------------------------------
-
--- name: make_days
-select waybill.make_days($1::integer, 1);
-
--- name: days_before
-select waybill.days_before($1::bigint);
-
--- name: clear_day
-select ready, messages, attempts
-from waybill.clear_day($1::text, $2::integer[], $3::bigint[], $4::bigint, $5::bigint);
-
--- name: drop_day
-select dropped, stayed
-from waybill.drop_day($1::text, $2::integer[], $3::bigint[], $4::bigint);
-
--- name: sweep_messages
--- $1: '' for all of them, or the end of the name of one table of messages.
-select messages, more, attempts
-from waybill.sweep_rows($1::text, $2::integer, $3::bigint, $4::bigint);
-
--- name: expired_letters
--- Not the letter a halted lane stands at: without it nobody could requeue its head.
-select d.message, d.target from waybill.dead d join waybill.message m on m.sequence = d.message
-where d.box = $1::integer and d.at <= $2::bigint and not exists (
-    select from waybill.open o where o.partition = m.partition and o.parked in (false, true)
-        and o.sequence = d.sequence and o.halted)
-order by d.at, d.number limit $3::bigint;
-
--- name: delete_expired_letter
-delete from waybill.dead d using waybill.message m
-where d.message = $1::bigint and d.target = $2::text and d.at <= $3::bigint
-    and m.sequence = d.message and not exists (
-        select from waybill.open o where o.partition = m.partition and o.parked in (false, true)
-            and o.sequence = d.sequence and o.halted)
-returning true;
-
--- name: sweep_attempts
-with old as (
-    select a.message, a.target, a.requeues, a.number, a.at from waybill.attempt a
-    where a.box = $1::integer and a.at <= $2::bigint
-    order by a.at limit $3::bigint + 1 for update skip locked
-), gone as (
-    delete from waybill.attempt a using (select * from old order by at limit $3::bigint) o
-    where a.message = o.message and a.target = o.target and a.requeues = o.requeues
-        and a.number = o.number
-    returning 1
-)
-select (select count(*) from gone), (select count(*) from old) > $3::bigint;
-
--- name: sweep_dedup
-with old as (
-    select d.scope, d.key, d.until from waybill.dedup d where d.until <= $1::bigint
-    order by d.until limit $2::bigint + 1 for update skip locked
-), gone as (
-    delete from waybill.dedup d using (select * from old order by until limit $2::bigint) o
-    where d.scope = o.scope and d.key = o.key and d.until <= $1::bigint
-    returning 1
-)
-select (select count(*) from gone), (select count(*) from old) > $2::bigint;
-
--- name: health
-select (select count(*) from waybill.open where not parked),
-    (select count(*) from waybill.open where parked),
-    (select count(*) from waybill.dead),
-    waybill.clock() - (
-        select min(m.appended_at) from waybill.partition p
-        cross join lateral (
-            select n.id from (
-                (select o.id, o.sequence from waybill.low_water w
-                cross join lateral unnest(w.still_open) as u (sequence)
-                cross join lateral (
-                    select * from waybill.open o where o.partition = p.id and o.parked = false
-                        and o.sequence = u.sequence offset 0) o
-                where w.partition = p.id and o.due <= waybill.clock())
-                union all
-                (select o.id, o.sequence from waybill.open o
-                where o.partition = p.id and o.parked = false and o.due <= waybill.clock()
-                    and o.sequence > coalesce((select w.through from waybill.low_water w
-                        where w.partition = p.id), 0)
-                order by o.sequence limit 1)) n
-            order by n.sequence limit 1) o
-        join waybill.message m on m.id = o.id),
-    current_setting('server_version') || ', database ' || current_database();
-
--- name: settings
-select name, setting from pg_settings
-where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names',
-    'server_encoding', 'server_version_num', 'data_sync_retry')
-union all
-select 'in_recovery', pg_is_in_recovery()::text;
-
--- ---- notes ----------------------------------------------------------------------------------------
-
--- name: note
-select text from waybill.note where name = $1::text and (until is null or until > waybill.clock());
-
--- name: notes
--- The names are in the order of their bytes, so that their index has those with one beginning together.
-select name, text from waybill.note
-where name ^@ $1::text and (until is null or until > waybill.clock()) order by name;
-
--- name: keep_note
-insert into waybill.note (name, text, until) values ($1::text, $2::text, $3::bigint)
-on conflict (name) do update set text = excluded.text, until = excluded.until;
-
--- name: drop_note
-delete from waybill.note where name = $1::text;
-
--- name: drop_old_notes
--- A few with each that is written, so that they never pile up.
-delete from waybill.note where name in (
-    select name from waybill.note where until <= waybill.clock() order by until limit 10
-    for update skip locked);

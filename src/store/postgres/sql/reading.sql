@@ -13,7 +13,7 @@ select pg_current_snapshot()::text, waybill.clock(), waybill.generation(),
 
 -- name: read_new
 -- The first page of an increment: what was not visible in the snapshot $2 and is now. By the transaction
--- that wrote it, never by the partition: its index would walk over all that is open.
+-- that wrote it, never by what is in the key ("+ 0", "is not true"): its index would walk over all that is open.
 with h as materialized (
     select pg_current_snapshot()::text as text, pg_current_snapshot() as snapshot,
         waybill.clock() as now, waybill.generation() as generation,
@@ -30,7 +30,7 @@ left join lateral (
         union all
         select * from waybill.open
         where xact = any (array(select pg_snapshot_xip($2::text::pg_snapshot)))) n
-    where not n.parked and n.partition + 0 = any ($1::integer[])
+    where n.parked is not true and n.partition + 0 = any ($1::integer[])
         and pg_visible_in_snapshot(n.xact, h.snapshot)
     order by n.sequence limit $3::integer) r on true
 order by r.sequence;

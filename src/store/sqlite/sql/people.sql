@@ -36,16 +36,18 @@ where sequence > ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence
 select sequence, partition, appended_at, type, source, tenant from waybill_message
 where sequence in (
         select coalesce(message, sequence) from waybill_open
-        union all select message from waybill_dead)
-    and +sequence < ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence desc;
+        where coalesce(message, sequence) < ?1
+        union all select message from waybill_dead where message < ?1)
+    and appended_at >= ?2 and appended_at < ?3 order by sequence desc;
 
 -- name: unfinished_after
 -- The same, oldest first.
 select sequence, partition, appended_at, type, source, tenant from waybill_message
 where sequence in (
         select coalesce(message, sequence) from waybill_open
-        union all select message from waybill_dead)
-    and +sequence > ?1 and appended_at >= ?2 and appended_at < ?3 order by sequence;
+        where coalesce(message, sequence) > ?1
+        union all select message from waybill_dead where message > ?1)
+    and appended_at >= ?2 and appended_at < ?3 order by sequence;
 
 -- name: list_boxes
 select b.name, b.paused,

@@ -21,10 +21,10 @@ language sql stable as $$
     select exists (
         select from waybill.message m
         where m.id = message
-            and exists (select from waybill.dead d where d.message = m.sequence)
-            and not exists (select from waybill.open o where o.message = m.sequence)
+            and exists (select from waybill.dead d where d.message = m.sequence offset 0)
+            and not exists (select from waybill.open o where o.message = m.sequence offset 0)
             and not exists (select from waybill.open o where o.partition = m.partition
-                and o.parked in (false, true) and o.sequence = m.sequence))
+                and o.parked in (false, true) and o.sequence = m.sequence offset 0))
 $$;
 
 -- Ends a statement that saw the world from before somebody else's commit; the same one again will see it.

@@ -8,7 +8,8 @@
 --
 -- waybill.open fills and empties, so that what the server believes of its size is never true: analysed while it was
 -- empty, it would be walked through once for each row of the batch. So each row of the batch looks for its own, in a
--- subquery that "offset 0" keeps as it is, and is then changed where it was found.
+-- subquery that "offset 0" keeps as it is (also an "exists", which would be joined or hashed), and is then changed where it
+-- was found.
 create function waybill.settle(
     registry bigint,
     fence_partition integer[], fence_owner uuid[], fence_epoch bigint[], fence_generation text[],
@@ -43,7 +44,8 @@ declare
     holding bigint[];
     touched bigint[] := '{}';
     changed bigint;
-    finished_rows bigint;
+    finished_rows bigint := 0;
+    parked_rows bigint := 0;
     gone_id uuid[];
     gone_message bigint[];
     gone_partition integer[];
@@ -105,8 +107,8 @@ begin
                 where o.partition = f.partition and o.parked in (false, true)
                     and o.sequence = f.sequence offset 0) o
             where f.partition = any (ours) and (o.message is not null
-                or exists (select from waybill.dead d where d.message = o.sequence)
-                or exists (select from waybill.open r where r.message = o.sequence)));
+                or exists (select from waybill.dead d where d.message = o.sequence offset 0)
+                or exists (select from waybill.open r where r.message = o.sequence offset 0)));
         perform from waybill.message m where m.sequence = any (touched) order by m.sequence
         for update;
     end if;
@@ -215,7 +217,7 @@ begin
                         as f (partition, sequence, id)
                     cross join lateral (
                         select r.ctid as tid from waybill.open r
-                        where r.partition = f.partition and r.parked = true
+                        where r.partition = f.partition and r.parked in (false, true)
                             and r.sequence = f.sequence and r.id = f.id offset 0) r
                     where f.partition = any (ours)))
                 returning o.id, o.partition
@@ -224,6 +226,7 @@ begin
             select g.id, now_us, (select p.box from waybill.partition p where p.id = g.partition),
                 false
             from gone g;
+            get diagnostics parked_rows = row_count;
         end if;
     else
         with gone as (
@@ -249,14 +252,15 @@ begin
         with closed as materialized (
             select distinct on (g.message) g.id, g.message, g.partition,
                 g.message = any (touched)
-                    and exists (select from waybill.dead d where d.message = g.message) as is_dead,
+                    and exists (select from waybill.dead d where d.message = g.message offset 0)
+                    as is_dead,
                 g.dropped
             from unnest(gone_id, gone_message, gone_partition, gone_drop, gone_place)
                 as g (id, message, partition, dropped, place)
             where g.message <> all (touched) or (
-                not exists (select from waybill.open o where o.message = g.message)
+                not exists (select from waybill.open o where o.message = g.message offset 0)
                 and not exists (select from waybill.open o where o.partition = g.partition
-                    and o.parked in (false, true) and o.sequence = g.message))
+                    and o.parked in (false, true) and o.sequence = g.message offset 0))
             order by g.message, g.place desc
         ), dropped as (
             delete from waybill.message m using closed c
@@ -269,6 +273,21 @@ begin
         select c.id, now_us, (select p.box from waybill.partition p where p.id = c.partition),
             c.is_dead
         from closed c where c.is_dead or not c.dropped;
+    end if;
+
+    -- Somebody else changed a row between the look for it and its end: it is another version of it now, which nobody
+    -- has looked for.
+    if finished_rows + parked_rows < cardinality(finish_partition) and exists (
+        select from unnest(finish_partition, finish_sequence, finish_id)
+            as f (partition, sequence, id)
+        cross join lateral (
+            select from waybill.open r
+            where r.partition = f.partition and r.parked in (false, true)
+                and r.sequence = f.sequence and r.id = f.id offset 0) r
+        where f.partition = any (ours))
+    then
+        raise exception 'a row was changed while it was being settled'
+            using errcode = 'serialization_failure';
     end if;
 
     if cardinality(command_id) > 0 then
