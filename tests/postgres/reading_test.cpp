@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "postgres/fixture.hpp"
 
@@ -10,29 +11,57 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// Who asked for what is open walked over all that was done, and was cut off by the deadline.
-TEST_F(Postgres, WhoAsksForWhatIsOpenDoesNotWalkOverWhatIsDone) {
-    append({order(1), order(2)});
-    auto db = stranger();
-    db->script(db->in_schema(
-                   "insert into waybill.message select n + 100, gen_random_uuid(), m.partition, "
-                   "m.appended_at, 0, 0, m.type, '', '', '', '', '', '', '', '', 0, null, m.body "
-                   "from waybill.message m, generate_series(1, 10000) n where m.sequence = 1;"
-                   "analyze waybill.message; analyze waybill.open; analyze waybill.dead;"
-                   "set plan_cache_mode = force_generic_plan;"
-                   "prepare of_state(smallint) as select m.sequence, s.state "
-                   "from waybill.messages_in($1) m cross join lateral "
-                   "waybill.state_of(m.sequence, m.partition) as s (state) "
-                   "where m.sequence < 1000000 order by m.sequence desc limit 20"),
-               "test");
-    std::string plan;
-    postgres::Rows rows = db->script("explain (analyze, timing off) execute of_state(1)", "test");
-    while (rows.next()) plan += rows.string(0) + "\n";
+class PostgresListing : public Postgres {
+protected:
+    static constexpr int kDone = 10'000;
 
-    EXPECT_EQ(store_->count({.state = Filter::State::open}), 2U);
-    EXPECT_EQ(store_->count({}), 10'002U);
-    EXPECT_EQ(store_->browse({.state = Filter::State::open}, "", 10).items.size(), 2U);
-    EXPECT_THAT(plan, testing::HasSubstr("never executed"));
-    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("actual rows=[0-9]{3}"))) << plan;
+    PostgresListing() {
+        append({order(1), order(2)});
+        db_->script(
+            db_->in_schema(
+                "insert into waybill.message select n + 100, gen_random_uuid(), m.partition, "
+                "m.appended_at, 0, 0, m.type, '', '', '', '', '', '', '', '', 0, null, m.body "
+                "from waybill.message m, generate_series(1, " +
+                std::to_string(kDone) +
+                ") n where m.sequence = 1;"
+                "analyze waybill.message; analyze waybill.open; analyze waybill.dead;"
+                "set plan_cache_mode = force_generic_plan"),
+            "test");
+    }
+    /// How the first page of a listing is found.
+    std::string plan_of(const postgres::sql::Query& query, std::int64_t from, Filter::State state) {
+        db_->script("deallocate all", "test");
+        db_->script("prepare listing as " + db_->in_schema(query.text), "test");
+        postgres::Rows rows =
+            db_->script("explain (analyze, timing off) execute listing(" + std::to_string(from) +
+                            ", 0, 9000000000000000000, '', '%', '%', '%', " +
+                            std::to_string(static_cast<int>(state)) + "::smallint, '', '', 20)",
+                        "test");
+        std::string plan;
+        while (rows.next()) plan += rows.string(0) + "\n";
+        return plan;
+    }
+
+    std::unique_ptr<postgres::Database> db_ = stranger();
+};
+
+TEST_F(PostgresListing, LooksAtAPageAndNotAtAllThatIsStored) {
+    using enum Filter::State;
+    constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
+    namespace sql = postgres::sql;
+    const auto walks = testing::ContainsRegex("actual rows=[0-9]{3}");
+
+    for (const std::string& plan :
+         {plan_of(sql::browse, kNewest, any), plan_of(sql::browse, kNewest, done),
+          plan_of(sql::browse_oldest, 0, any), plan_of(sql::browse_unfinished, kNewest, open),
+          plan_of(sql::browse_unfinished, kNewest, dead),
+          plan_of(sql::browse_unfinished_oldest, 0, parked)}) {
+        EXPECT_THAT(plan, testing::Not(walks)) << plan;
+    }
+    EXPECT_EQ(store_->count({.state = open}), 2U);
+    EXPECT_EQ(store_->count({}), kDone + 2U);
+    EXPECT_EQ(store_->browse({.state = open}, "", 10).items.size(), 2U);
+    EXPECT_EQ(store_->browse({}, "", 10).items.size(), 10U);
 }
 
 TEST_F(Postgres, AMessageWhoseTransactionCommitsLateIsNotSkipped) {
