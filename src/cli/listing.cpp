@@ -88,7 +88,7 @@ std::vector<OptionSpec> filter_options() {
     return {{"box", "B", "only of this box"},
             {"type", "T", "only of this type; * is a wildcard"},
             {"source", "S", "only of this source"},
-            {"target", "K", "only for this target"},
+            {"target", "K", "only where an attempt, a letter or an order is recorded for it"},
             {"tenant", "X", "only of this tenant"},
             {"since", "TIME", "2026-01-31 or 2026-01-31T12:00:00Z"},
             {"until", "TIME", "the same"},
