@@ -56,7 +56,8 @@ with old as (
     order by d.until limit $2::bigint + 1 for update skip locked
 ), gone as (
     delete from waybill.dedup d using (select * from old order by until limit $2::bigint) o
-    where d.scope = o.scope and d.key = o.key and d.until <= $1::bigint
+    -- ("+ 0": by their key, never by their age, which all that is left over has, too.)
+    where d.scope = o.scope and d.key = o.key and d.until + 0 <= $1::bigint
     returning 1
 )
 select (select count(*) from gone), (select count(*) from old) > $2::bigint;
