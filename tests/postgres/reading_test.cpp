@@ -19,11 +19,13 @@ protected:
         append({order(1), order(2)});
         db_->script(
             db_->in_schema(
-                "insert into waybill.message select n + 100, gen_random_uuid(), m.partition, "
+                "insert into waybill.message select m.sequence + 100 + n, gen_random_uuid(), "
+                "m.partition, "
                 "m.appended_at, 0, 0, m.type, '', '', '', '', '', '', '', '', 0, null, m.body "
-                "from waybill.message m, generate_series(1, " +
+                "from (select * from waybill.message order by sequence limit 1) m, "
+                "generate_series(1, " +
                 std::to_string(kDone) +
-                ") n where m.sequence = 1;"
+                ") n;"
                 "analyze waybill.message; analyze waybill.open; analyze waybill.dead;"
                 "set plan_cache_mode = force_generic_plan"),
             "test");
