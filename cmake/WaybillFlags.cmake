@@ -41,10 +41,11 @@ if(WAYBILL_WERROR)
 endif()
 
 # The presets of the sanitizers compile the files of a target together, twelve at a time, which saves
-# two fifths of the time. What that hides (a missing include) or sees in error (a local name that is also in
-# another file), dev and release check file by file.
+# two fifths of the time; release does it with tests only. What that hides (a missing include) or sees in error (a
+# local name that is also in another file), dev checks file by file, and release for all that is shipped.
+set(WAYBILL_UNITY_WARNINGS -Wno-shadow -Wno-subobject-linkage)
 if(CMAKE_UNITY_BUILD)
-    list(APPEND WAYBILL_WARNINGS -Wno-shadow -Wno-subobject-linkage)
+    list(APPEND WAYBILL_WARNINGS ${WAYBILL_UNITY_WARNINGS})
 endif()
 
 # waybill_flags(<target>): C++20 without extensions, and our warnings.
@@ -63,7 +64,9 @@ function(waybill_test_flags target)
     if(WAYBILL_SANITIZE)
         target_compile_options(${target} PRIVATE -O0)
     elseif(WAYBILL_HARDEN)
-        target_compile_options(${target} PRIVATE -O0 -U_FORTIFY_SOURCE)  # which needs optimised code
+        target_compile_options(${target} PRIVATE
+            -O0 -U_FORTIFY_SOURCE ${WAYBILL_UNITY_WARNINGS})  # fortified code must be optimised
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     endif()
 endfunction()
 

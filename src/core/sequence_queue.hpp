@@ -45,7 +45,12 @@ public:
 
     /// Nothing if it is not there.
     void erase(Sequence sequence) {
-        const auto at = empty() || first_sequence() == sequence ? begin() : lower_bound(sequence);
+        if (!empty() && first_sequence() == sequence) {
+            ++first_;
+            give_room_back();
+            return;
+        }
+        const auto at = lower_bound(sequence);
         if (at == places_.end() || at->sequence != sequence) {
             return;
         }
@@ -87,7 +92,9 @@ private:
     }
     void give_room_back() {
         if (first_ * 2 > places_.size()) {
-            places_.erase(places_.begin(), begin());
+            // Those that have left were the half of it, so that no place is moved onto another that moves.
+            std::move(begin(), places_.end(), places_.begin());
+            places_.resize(size());
             first_ = 0;
             shrink();
         }

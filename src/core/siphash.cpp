@@ -48,6 +48,15 @@ std::uint64_t little_endian(std::string_view bytes) {
     return word;
 }
 
+/// The last bytes of a text, fewer than eight, as a number.
+std::uint64_t last_bytes(std::string_view text, std::size_t count) {
+    if (count == 0 || text.size() < 8) {
+        return little_endian(text.substr(text.size() - count));
+    }
+    // Together with those before them they are one word.
+    return little_endian(text.substr(text.size() - 8)) >> (8 * (8 - count));
+}
+
 }  // namespace
 
 std::uint64_t siphash(const HashKey& key, std::string_view text) {
@@ -57,7 +66,7 @@ std::uint64_t siphash(const HashKey& key, std::string_view text) {
     for (; rest.size() >= 8; rest.remove_prefix(8)) {
         state.take(little_endian(rest.substr(0, 8)));
     }
-    state.take(little_endian(rest) | static_cast<std::uint64_t>(text.size()) << 56);
+    state.take(last_bytes(text, rest.size()) | static_cast<std::uint64_t>(text.size()) << 56);
     state.v2 ^= 0xFF;
     state.round();
     state.round();

@@ -51,7 +51,7 @@ public:
         }
         slots_[hole] = {};
         --size_;
-        if (slots_.size() > kFirstSlots && size_ * 8 < slots_.size()) {
+        if (slots_.size() > kSlotsKept && size_ * 8 < slots_.size()) {
             resize(slots_.size() / 2);
         }
         return erased;
@@ -76,6 +76,8 @@ private:
         Value value{};
     };
     static constexpr std::size_t kFirstSlots = 16;
+    /// Of one that was larger: what empties and fills again and again is not moved every time.
+    static constexpr std::size_t kSlotsKept = 1024;
 
     static std::uint64_t non_zero(std::uint64_t key) { return key == 0 ? 1 : key; }
 

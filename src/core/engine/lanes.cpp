@@ -42,10 +42,12 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
         return;
     }
     const std::uint64_t key = lane_key(work.lane_hash, chain);
-    if (!chain_is_open(work, chain) && !chain_is_halted(work, chain)) {
-        lift_block(partition, key, work.sequence);
-    }
     Lane* lane = partition.lanes.find(key);
+    const bool may_be_blocked = lane == nullptr || lane->blocked_head != 0 || partition.blocked.size() > 0;
+    if (may_be_blocked && !chain_is_open(work, chain) && !chain_is_halted(work, chain)) {
+        lift_block(partition, key, work.sequence);
+        lane = partition.lanes.find(key);
+    }
     if (lane == nullptr) {
         return;
     }
@@ -261,6 +263,9 @@ bool Machine::may_run(const Work& work, const Delivery& delivery) const {
     if (lane == nullptr || lane->queue.empty() || lane->queue.front() != &work ||
         (lane->skipped_from != 0 && work.sequence >= lane->skipped_from)) {
         return false;
+    }
+    if (lane->running == 0) {
+        return true;
     }
     const auto own = std::ranges::count_if(work.deliveries, [&](const Delivery& other) {
         return other.chain == delivery.chain && other.state == Delivery::State::running;
