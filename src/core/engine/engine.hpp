@@ -143,8 +143,8 @@ struct HandOver {
     MessagePtr message{};
     Sequence sequence = 0;
     PartitionId partition = 0;
-    /// overtaking_reads() before the append was sent: if another went out or was answered since, it
-    /// may have brought the message already, and the hand-over is ignored.
+    /// overtaking_reads() before the append was sent: one that went out or was answered since may
+    /// have brought the message already. Then, or if that cannot be said, the hand-over is ignored.
     std::uint64_t reads_before = 0;
 };
 

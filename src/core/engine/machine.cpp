@@ -99,8 +99,11 @@ void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
         if (known_through_ && handed.sequence <= *known_through_) {
             continue;  // a read has brought it
         }
-        if (handed.reads_before != overtaking_reads_ || position_.empty()) {
+        if (!brought_.knows_since(handed.reads_before) || position_.empty()) {
             increment_wanted_ = true;
+            continue;
+        }
+        if (brought_.has_since(handed.reads_before, handed.sequence)) {
             continue;
         }
         const bool follows =
@@ -310,6 +313,9 @@ LocalTime Machine::next_tick() const {
         next = std::min(next, next_relief_);
     }
     if (!outstanding_) {
+        if (channel_after_ <= now_ && !dirty_.empty()) {
+            next = std::min(next, settle_after_);
+        }
         if (channel_after_ > now_) {
             next = std::min(next, channel_after_);
         } else if (!owned_.empty() && !stopping_ && !resigned_) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/engine/brought.hpp"
 #include "core/engine/engine.hpp"
 #include "core/engine/model.hpp"
 #include "core/engine/node_pool.hpp"
@@ -213,7 +214,10 @@ private:
     std::uint64_t lane_ghost(PartitionId partition, std::uint64_t lane) const;
 
     // settling.cpp
-    void mark_dirty(Work& work);
+    enum class Hurry : std::uint8_t { yes, no };
+    void mark_dirty(Work& work, Hurry hurry = Hurry::yes);
+    bool is_waited_for(const Work& work, const Delivery& delivery) const;
+    bool settles_now() const;
     std::optional<SettleBatch> next_settle();
     Settlement settlement_of(Work& work);
     void on_settled(const SettleReply& reply);
@@ -330,6 +334,7 @@ private:
     /// All rows up to here have been loaded, or are not ours. Nothing: the store cannot say.
     std::optional<Sequence> known_through_{};
     std::uint64_t overtaking_reads_ = 0;
+    Brought brought_{};
     /// The read that began the increment we are in the middle of; 0: none.
     std::uint64_t increment_began_ = 0;
     /// Works that wait for the next complete increment.
@@ -373,6 +378,11 @@ private:
     std::deque<Work*> dirty_{};
     std::vector<Work*> sent_{};
     std::size_t settle_limit_ = 0;
+    LocalTime settle_sent_at_{};
+    /// What nobody waits for is not settled before.
+    LocalTime settle_after_{};
+    /// Somebody waits for one of them.
+    bool settle_hurries_ = false;
     /// The store knows targets we do not: nothing is settled before the next beat brings them.
     bool registry_stale_ = false;
     std::vector<CommandResult> answers_{};

@@ -230,7 +230,7 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
         delivery.state = Delivery::State::done;
         delivery.changed = true;
         log_attempt(work, delivery, Attempt::Result::done, took, {}, result.detail);
-        return mark_dirty(work);
+        return mark_dirty(work, is_waited_for(work, delivery) ? Hurry::yes : Hurry::no);
     }
     if (delivery.cancel) {
         return kill(work, delivery, "cancelled by an operator", {}, false);

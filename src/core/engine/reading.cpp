@@ -39,11 +39,16 @@ std::optional<ReadRequest> Machine::next_read() {
 }
 
 /// It goes out, or its answer has come. What it brings may be finished before a hand-over of it
-/// arrives; only of an increment of a store in order one can see that by the sequence.
+/// arrives; only of an increment one can see that: by the sequence, or by what it brought.
 void Machine::note_read(const ReadRequest& request) {
     ++reads_issued_;
-    if (request.kind != Kind::increment || request.position.empty() || !known_through_) {
-        ++overtaking_reads_;
+    const bool is_increment = request.kind == Kind::increment && !request.position.empty();
+    if (is_increment && known_through_) {
+        return;
+    }
+    ++overtaking_reads_;
+    if (!is_increment) {
+        brought_.forget_up_to(overtaking_reads_);
     }
 }
 
@@ -206,6 +211,14 @@ void Machine::on_increment(ReadPage& page) {
     const bool first = position_.empty();
     position_ = std::move(page.position);
     known_through_ = std::max(known_through_, page.complete_through);  // nothing is the least
+    if (!known_through_ && !page.entries.empty()) {
+        std::vector<Sequence> sequences;
+        sequences.reserve(page.entries.size());
+        for (const Entry& entry : page.entries) {
+            sequences.push_back(entry.sequence);
+        }
+        brought_.add(overtaking_reads_, std::move(sequences));
+    }
     for (Entry& entry : page.entries) {
         if (Partition* partition = current(entry.partition)) {
             load(*partition, entry, Via::increment);

@@ -117,12 +117,37 @@ Rounds rounds_of(std::span<const Append> batch, Rule rule) {
     return rounds;
 }
 
+/// The sequences of a batch of which nothing can be known; nothing if something is.
+std::optional<Rows> append_new(Database& db, const Batch& b) {
+    // In somebody's transaction a violation would be its end.
+    if (!b.dedup_keys.is_blank() || db.in_transaction()) return std::nullopt;
+    try {
+        return db.write(sql::append_new, b.ids, b.partitions, b.occurred_at, b.not_before, b.types,
+                        b.sources, b.content_types, b.tenants, b.users, b.correlation_ids, b.lanes,
+                        b.lane_numbers, b.collapse_keys, b.attributes, b.bodies);
+    } catch (const ServerError& error) {
+        if (!error.is_known()) throw;
+        return std::nullopt;
+    }
+}
+
 void append_round(Database& db, std::span<const Append> batch,
                   std::span<const PartitionId> partitions, std::span<const std::size_t> round,
                   std::vector<AppendResult>& results) {
     Batch b;
     for (const std::size_t i : round) b.add(batch[i], partitions[i]);
     b.leave_out_blanks();
+    const auto fresh = [&](std::size_t i, Sequence sequence) {
+        return AppendResult{
+            .id = batch[i].message->id, .sequence = sequence, .partition = partitions[i]};
+    };
+    if (std::optional<Rows> rows = append_new(db, b)) {
+        for (const std::size_t i : round) {
+            rows->next();
+            results[i] = fresh(i, rows->integer(0));
+        }
+        return;
+    }
     Rows rows = db.write(sql::append, b.ids, b.partitions, b.occurred_at, b.not_before, b.types,
                          b.sources, b.content_types, b.tenants, b.users, b.correlation_ids, b.lanes,
                          b.lane_numbers, b.dedup_keys, b.collapse_keys, b.attributes, b.bodies,
@@ -130,9 +155,7 @@ void append_round(Database& db, std::span<const Append> batch,
     for (std::size_t n = 0; rows.next(); ++n) {
         const std::size_t i = round[n];
         if (!rows.is_null(1)) {
-            results[i] = {.id = batch[i].message->id,
-                          .sequence = rows.integer(1),
-                          .partition = partitions[i]};
+            results[i] = fresh(i, rows.integer(1));
         } else {
             results[i] = {.status = rows.flag(3) ? Status::duplicate : Status::conflict,
                           .id = rows.uuid(2),

@@ -29,6 +29,8 @@ public:
     bool is_late() const { return sqlstate_ == "57014"; }
     /// The role may not.
     bool is_denied() const { return sqlstate_ == "42501"; }
+    /// A key that must be unique is there already.
+    bool is_known() const { return sqlstate_ == "23505"; }
     bool is_collision() const { return postgres::is_collision(sqlstate_); }
 
 private:
