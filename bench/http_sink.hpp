@@ -59,6 +59,7 @@ private:
         ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
     }
     void run(const std::stop_token& stop) {
+        ::pthread_setname_np(::pthread_self(), "sink");
         std::array<epoll_event, 256> events{};
         while (!stop.stop_requested()) {
             const int count = ::epoll_wait(epoll_, events.data(), events.size(), 50);

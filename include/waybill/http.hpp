@@ -26,6 +26,7 @@ public:
     HttpHeaders() = default;
     HttpHeaders(std::initializer_list<HttpHeader> headers) : all_(headers) {}
 
+    void reserve(std::size_t count) { all_.reserve(count); }
     void add(std::string name, std::string value);
     /// Replaces all of that name.
     void set(std::string name, std::string value);

@@ -38,12 +38,21 @@ struct Deliverer::Parts {
         if (options.instance.empty()) options.instance = runtime::host_and_process();
     }
 
+    /// A delivery whose request can go out.
+    struct Ready {
+        std::shared_ptr<Job> job{};
+        SubscriptionPtr subscription{};
+        http_out::Request request{};
+    };
+    using ReadyOnes = std::vector<Ready>;
+
     void wake();
-    void start(Job job);
+    void start(Job job, ReadyOnes& ready);
     void find_secret_then_send(const std::shared_ptr<Job>& job,
                                const SubscriptionPtr& subscription);
-    void send(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
-              const std::vector<std::string>& secrets);
+    void sign(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
+              const std::vector<std::string>& secrets, ReadyOnes& ready);
+    void send(ReadyOnes ready);
     void answered(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
                   const http_out::Result& result);
     void tell(const SubscriptionNews& news);
@@ -52,6 +61,7 @@ struct Deliverer::Parts {
     void tell_unwritten(const Uuid& id, const std::exception& error) const;
     void post(std::function<void()> task);
     void end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail = {});
+    void end_answered();
     void fail(const std::shared_ptr<Job>& job, std::string reason);
 
     StoreHandle store;
@@ -73,7 +83,12 @@ struct Deliverer::Parts {
     bool closing = false;
     std::unique_ptr<deliver::Worker> worker{};
 
-    std::unique_ptr<http_out::HttpOut> out = std::make_unique<http_out::HttpOut>();
+    /// Of the thread of requests: those whose results came together end together, for each by itself would wake
+    /// the engine.
+    std::vector<std::pair<std::shared_ptr<Job>, DeliveryResult>> answered_together{};
+
+    std::unique_ptr<http_out::HttpOut> out = std::make_unique<http_out::HttpOut>(
+        http_out::HttpOutOptions{.after_results = [this] { end_answered(); }});
 };
 
 void Deliverer::Parts::wake() {
@@ -85,10 +100,10 @@ void Deliverer::Parts::wake() {
     if (tell_engine) tell_engine();
 }
 
-void Deliverer::Parts::start(Job job) {
-    const std::string key = job.delivery.target;
-    const auto begin = endpoints.begin(key, clock.now());
+void Deliverer::Parts::start(Job job, ReadyOnes& ready) {
     const auto shared = std::make_shared<Job>(std::move(job));
+    const std::string& key = shared->delivery.target;
+    const auto begin = endpoints.begin(key, clock.now());
     if (!begin.subscription) return shared->completion({});
     const DeliveryItem& item = shared->delivery.items.front();
     // Who asks for one by name wants it.
@@ -103,11 +118,11 @@ void Deliverer::Parts::start(Job job) {
         under_way[shared->delivery.number] = 0;
     }
     if (!options.tenant_secret || item.message->tenant.empty()) {
-        return send(shared, begin.subscription,
-                    deliver::secrets_at(*begin.subscription, clock.wall()));
+        return sign(shared, begin.subscription,
+                    deliver::secrets_at(*begin.subscription, clock.wall()), ready);
     }
     if (const auto known = keyring.find(item.message->tenant, clock.now())) {
-        return send(shared, begin.subscription, {*known});
+        return sign(shared, begin.subscription, {*known}, ready);
     }
     post([this, shared, subscription = begin.subscription] {
         find_secret_then_send(shared, subscription);
@@ -137,13 +152,16 @@ void Deliverer::Parts::find_secret_then_send(const std::shared_ptr<Job>& job,
     if (!secret && subscription->secrets.empty()) {
         return fail(job, "neither the tenant nor the subscription has a secret");
     }
-    send(job, subscription,
+    ReadyOnes ready;
+    sign(job, subscription,
          secret ? std::vector<std::string>{*secret}
-                : deliver::secrets_at(*subscription, clock.wall()));
+                : deliver::secrets_at(*subscription, clock.wall()),
+         ready);
+    send(std::move(ready));
 }
 
-void Deliverer::Parts::send(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
-                            const std::vector<std::string>& secrets) {
+void Deliverer::Parts::sign(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
+                            const std::vector<std::string>& secrets, ReadyOnes& ready) {
     const DeliveryItem& item = job->delivery.items.front();
     auto request = deliver::request_of(*subscription, item.message, deliver::attempt_of(item),
                                        secrets, options, clock.wall(), subscription->timeout);
@@ -151,18 +169,33 @@ void Deliverer::Parts::send(const std::shared_ptr<Job>& job, const SubscriptionP
         return fail(job, "its secrets cannot sign: " +
                              webhook::problem_of_secrets(secrets, subscription->signing));
     }
-    const std::uint64_t number = job->delivery.number;
+    ready.push_back({job, subscription, std::move(*request)});
+}
+
+void Deliverer::Parts::send(ReadyOnes ready) {
+    std::vector<http_out::Sending> sendings;
+    std::vector<std::uint64_t*> numbers;
+    sendings.reserve(ready.size());
+    numbers.reserve(ready.size());
     const std::lock_guard lock{mutex};
-    const auto found = under_way.find(number);
-    if (closing || found == under_way.end()) {
-        if (found != under_way.end()) under_way.erase(found);
-        endpoints.released(job->delivery.target);
-        return job->completion({});
+    for (Ready& one : ready) {
+        const auto found = under_way.find(one.job->delivery.number);
+        if (closing || found == under_way.end()) {
+            if (found != under_way.end()) under_way.erase(found);
+            endpoints.released(one.job->delivery.target);
+            one.job->completion({});
+            continue;
+        }
+        numbers.push_back(&found->second);
+        sendings.push_back({std::move(one.request), [this, job = one.job, to = one.subscription](
+                                                        const http_out::Result& result) {
+                                answered(job, to, result);
+                            }});
     }
-    found->second =
-        out->start(std::move(*request), [this, job, subscription](const http_out::Result& result) {
-            answered(job, subscription, result);
-        });
+    if (sendings.empty()) return;
+    // Their results wait for the mutex until all have their numbers.
+    std::uint64_t number = out->start(std::move(sendings));
+    for (std::uint64_t* const of : numbers) *of = number++;
 }
 
 void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
@@ -195,12 +228,28 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
         detail = json::to_text(report);
     }
     auto ended = endpoints.ended(key, judgement, clock.now(), clock.wall());
-    end(job, std::move(judgement.outcome), std::move(detail));
+    answered_together.emplace_back(
+        job, DeliveryResult{.outcome = std::move(judgement.outcome), .detail = std::move(detail)});
     if (ended.news) tell(*ended.news);
     if (book && (ended.failing || ended.is_well_again)) {
         const std::lock_guard lock{mutex};
         unwritten.insert_or_assign(subscription->id, std::move(ended.failing));
     }
+}
+
+void Deliverer::Parts::end_answered() {
+    {
+        const std::lock_guard lock{mutex};
+        for (const auto& [job, result] : answered_together) {
+            under_way.erase(job->delivery.number);
+        }
+    }
+    for (auto& [job, result] : answered_together) {
+        DeliveryResults results;
+        results.emplace_back(std::move(result));
+        job->completion(std::move(results));
+    }
+    answered_together.clear();
 }
 
 void Deliverer::Parts::end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail) {
@@ -298,7 +347,10 @@ Deliverer::~Deliverer() {
 }
 
 void Deliverer::start(std::vector<Job> jobs) {
-    for (Job& job : jobs) parts_->start(std::move(job));
+    Parts::ReadyOnes ready;
+    ready.reserve(jobs.size());
+    for (Job& job : jobs) parts_->start(std::move(job), ready);
+    parts_->send(std::move(ready));
 }
 
 void Deliverer::cancel(std::span<const std::uint64_t> numbers) {

@@ -91,6 +91,9 @@ std::optional<HttpHeaders> headers_of(const Outgoing& outgoing) {
     const std::string timestamp = std::to_string(
         std::chrono::floor<std::chrono::seconds>(outgoing.now.time_since_epoch()).count());
     HttpHeaders headers;
+    constexpr std::size_t kMostOfASet = 7;
+    headers.reserve(3 + kMostOfASet * outgoing.sets.size() +
+                    (outgoing.own == nullptr ? 0 : outgoing.own->size()));
     headers.add("User-Agent", std::string{"Waybill/"} + version_text);
     std::string content_type = header_value(outgoing.message.content_type);
     if (content_type.empty()) content_type = "application/octet-stream";

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/runtime/thread_name.hpp"
 #include "transport/http_out/multi.hpp"
 #include "transport/http_out/resolver.hpp"
 #include "transport/http_out/transfer.hpp"
@@ -30,8 +31,7 @@ struct HttpOut::Parts {
 
     using Number = std::uint64_t;
     struct Order {
-        Request request{};
-        OnResult on_result{};
+        Sending sending{};
         std::uint64_t number = 0;
     };
     struct UnderWay {
@@ -47,6 +47,7 @@ struct HttpOut::Parts {
     void begin(Order order);
     void go(Number number, const Found& found);
     void collect();
+    void tell_after_results();
     void look_at_deadlines();
     void look_later(Number number, UnderWay& one, LocalTime at);
     void end(Number number, Result result);
@@ -60,6 +61,7 @@ struct HttpOut::Parts {
     /// The thread's own.
     std::vector<Easy> handles{};
     Urls urls{};
+    bool has_told = false;
     std::unordered_map<Number, UnderWay> under_way{};
     std::set<std::pair<LocalTime, Number>> looks{};
     Resolver resolver;
@@ -74,6 +76,7 @@ struct HttpOut::Parts {
 };
 
 void HttpOut::Parts::run() {
+    runtime::name_this_thread("waybill http");
     for (;;) {
         take_orders();
         {
@@ -86,8 +89,14 @@ void HttpOut::Parts::run() {
         resolver.turn(multi.turn(std::min(look, resolver.due())));
         collect();
         look_at_deadlines();
+        tell_after_results();
     }
     cancel_all();
+    tell_after_results();
+}
+
+void HttpOut::Parts::tell_after_results() {
+    if (std::exchange(has_told, false) && options.after_results) options.after_results();
 }
 
 void HttpOut::Parts::take_orders() {
@@ -105,11 +114,13 @@ void HttpOut::Parts::take_orders() {
 void HttpOut::Parts::begin(Order order) {
     const Number number = order.number;
     const LocalTime now = system_clock().now();
-    const std::optional<UrlParts>& parts = urls.find(order.request.url);
-    auto transfer =
-        std::make_unique<Transfer>(spare_handle(), std::move(order.request),
-                                   std::move(order.on_result), number, options, parts, multi, now);
+    auto& [request, on_result] = order.sending;
+    const std::optional<UrlParts>& parts = urls.find(request.url);
+    auto transfer = std::make_unique<Transfer>(spare_handle(), std::move(request),
+                                               std::move(on_result), number, options, parts, multi,
+                                               now);
     if (std::optional<Result> refused = transfer->refusal(parts)) {
+        has_told = true;
         transfer->answer(std::move(*refused));
         return keep_handle(*transfer);
     }
@@ -173,6 +184,7 @@ void HttpOut::Parts::end(Number number, Result result) {
     under_way.erase(found);
     looks.erase({one.look_at, number});
     if (one.is_going) multi.remove(one.transfer->handle(), one.transfer->host());
+    has_told = true;
     one.transfer->answer(std::move(result));
     keep_handle(*one.transfer);
 }
@@ -214,17 +226,25 @@ HttpOut::~HttpOut() {
 }
 
 std::uint64_t HttpOut::start(Request request, OnResult on_result) {
-    std::uint64_t number = 0;
-    bool is_first = false;
+    std::vector<Sending> one;
+    one.push_back({std::move(request), std::move(on_result)});
+    return start(std::move(one));
+}
+
+std::uint64_t HttpOut::start(std::vector<Sending> sendings) {
+    std::uint64_t first = 0;
+    bool are_first = false;
     {
         const std::lock_guard lock{parts_->mutex};
-        number = parts_->next_number++;
+        first = parts_->next_number;
         // Whoever put the first of them there has woken the thread, and it takes all.
-        is_first = parts_->orders.empty();
-        parts_->orders.push_back({std::move(request), std::move(on_result), number});
+        are_first = parts_->orders.empty();
+        for (Sending& sending : sendings) {
+            parts_->orders.push_back({std::move(sending), parts_->next_number++});
+        }
     }
-    if (is_first) parts_->multi.wake();
-    return number;
+    if (are_first) parts_->multi.wake();
+    return first;
 }
 
 void HttpOut::cancel(std::uint64_t number) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "transport/http_out/exchange.hpp"
 
@@ -13,6 +14,12 @@ namespace waybill::http_out {
 /// Called on the thread of HttpOut: neither blocks nor throws.
 using OnResult = std::function<void(Result result)>;
 
+/// A request, and who hears what came of it.
+struct Sending {
+    Request request{};
+    OnResult on_result{};
+};
+
 struct HttpOutOptions {
     /// Connections that wait for their next request. 1 … 65,536.
     std::uint32_t connections_kept = 1'024;
@@ -20,6 +27,8 @@ struct HttpOutOptions {
     Duration connection_idle = std::chrono::seconds{60};
     /// "10.0.0.2,10.0.0.3:5353". Empty: those of /etc/resolv.conf.
     std::string name_servers{};
+    /// Called on the thread of HttpOut, like OnResult, when the results that are at hand have been told.
+    std::function<void()> after_results{};
 };
 
 /// Many requests at once on one thread.
@@ -36,6 +45,8 @@ public:
 
     /// Returns its number.
     std::uint64_t start(Request request, OnResult on_result);
+    /// All of them at once, for they wake the thread once. Their numbers follow on the one it returns.
+    std::uint64_t start(std::vector<Sending> sendings);
     /// Its OnResult comes soon, if it has not come yet: with what the answer said if its headers are here
     /// already, else `cancelled`.
     void cancel(std::uint64_t number);
