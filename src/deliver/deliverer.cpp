@@ -83,8 +83,7 @@ struct Deliverer::Parts {
     bool closing = false;
     std::unique_ptr<deliver::Worker> worker{};
 
-    /// Of the thread of requests: those whose results came together end together, for each by itself would wake
-    /// the engine.
+    /// On the thread of requests: what came together ends together, or each would wake the engine.
     std::vector<std::pair<std::shared_ptr<Job>, DeliveryResult>> answered_together{};
 
     std::unique_ptr<http_out::HttpOut> out = std::make_unique<http_out::HttpOut>(
@@ -187,10 +186,9 @@ void Deliverer::Parts::send(ReadyOnes ready) {
             continue;
         }
         numbers.push_back(&found->second);
-        sendings.push_back({std::move(one.request), [this, job = one.job, to = one.subscription](
-                                                        const http_out::Result& result) {
-                                answered(job, to, result);
-                            }});
+        sendings.push_back({std::move(one.request),
+                            [this, job = one.job, to = one.subscription](
+                                const http_out::Result& result) { answered(job, to, result); }});
     }
     if (sendings.empty()) return;
     // Their results wait for the mutex until all have their numbers.

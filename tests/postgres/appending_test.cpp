@@ -138,7 +138,7 @@ TEST_F(Postgres, AWriteWhoseAnswerNeverComesMayHaveBeenApplied) {
     // The backend stops, and with it the server's own deadline.
     auto db = stranger();
     postgres::Rows rows = db->script(
-        "select pid::text from pg_stat_activity where query like '%append(%' "
+        "select pid::text from pg_stat_activity where query like '%append%' "
         "and state = 'idle' and pid <> pg_backend_pid() order by state_change desc limit 1",
         "test");
     ASSERT_TRUE(rows.next());

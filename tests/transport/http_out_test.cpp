@@ -1,5 +1,6 @@
 #include "transport/http_out/http_out.hpp"
 
+#include <array>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -144,6 +145,40 @@ TEST(HttpOut, ACancelledRequestIsToldOnceAndTheOthersGoOn) {
     EXPECT_EQ(cancelled.status, 0U);
     EXPECT_EQ(cancelled.phase, Phase::first_byte);
     EXPECT_EQ(asked.result(1).status, 200U);
+}
+
+/// Its refusal is known before anything is sent, and nothing else may ever happen.
+TEST(HttpOut, WhoIsToldOfARefusalHearsAtOnceThatNoMoreIsAtHand) {
+    std::promise<void> told;
+    HttpOut out{{.after_results = [&] { told.set_value(); }}};
+
+    out.start({.url = "no url"}, [](const Result&) {});
+
+    EXPECT_EQ(told.get_future().wait_for(std::chrono::seconds{20}), std::future_status::ready);
+}
+
+TEST(HttpOut, RequestsThatAreStartedTogetherAreCancelledByTheirOwnNumbers) {
+    test::Gate gate;
+    Receiver receiver{[&](Connection& connection) {
+        connection.request();
+        gate.pass();
+        connection.send(http_answer(200));
+    }};
+    std::array<std::promise<Result>, 3> results;
+    std::vector<Sending> sendings;
+    for (auto& result : results) {
+        sendings.push_back(
+            {{.url = receiver.url()}, [&](Result of) { result.set_value(std::move(of)); }});
+    }
+    HttpOut out;
+
+    const std::uint64_t first = out.start(std::move(sendings));
+    out.cancel(first + 1);
+
+    EXPECT_EQ(results[1].get_future().get().failure, Failure::cancelled);
+    gate.open();
+    EXPECT_EQ(results[0].get_future().get().status, 200U);
+    EXPECT_EQ(results[2].get_future().get().status, 200U);
 }
 
 TEST(HttpOut, TheEndTellsEverybody) {

@@ -43,7 +43,8 @@ void Machine::leave_lane(Work& work, std::uint32_t chain) {
     }
     const std::uint64_t key = lane_key(work.lane_hash, chain);
     Lane* lane = partition.lanes.find(key);
-    const bool may_be_blocked = lane == nullptr || lane->blocked_head != 0 || partition.blocked.size() > 0;
+    const bool may_be_blocked =
+        lane == nullptr || lane->blocked_head != 0 || partition.blocked.size() > 0;
     if (may_be_blocked && !chain_is_open(work, chain) && !chain_is_halted(work, chain)) {
         lift_block(partition, key, work.sequence);
         lane = partition.lanes.find(key);

@@ -261,6 +261,7 @@ void Machine::on_channel_failure(const ChannelCall& call, const Failure& failure
     // A take is not repeated here: the next beat shows what came of it.
 }
 
+/// 0: it has no place in any lane.
 std::uint64_t Machine::lane_hash_of(const BoxState& box, const Message& message) const {
     if (box.box->options.lanes == Lanes::none || message.lane.empty()) {
         return 0;
@@ -314,7 +315,7 @@ LocalTime Machine::next_tick() const {
     }
     if (!outstanding_) {
         if (channel_after_ <= now_ && !dirty_.empty()) {
-            next = std::min(next, settle_after_);
+            next = std::min(next, settle_pace_.next());
         }
         if (channel_after_ > now_) {
             next = std::min(next, channel_after_);

@@ -14,6 +14,7 @@
 #include "core/engine/roster.hpp"
 #include "core/engine/routes.hpp"
 #include "core/engine/running.hpp"
+#include "core/engine/settle_pace.hpp"
 #include "core/siphash.hpp"
 
 namespace waybill::engine {
@@ -37,13 +38,11 @@ public:
     LocalTime next_tick() const;
     bool is_idle() const;
     bool is_stopped() const { return stopped_; }
-    std::uint64_t overtaking_reads() const { return overtaking_reads_; }
+    std::uint64_t overtaking_reads() const { return brought_.reads(); }
     Status status() const;
     const Uuid& incarnation() const { return self_; }
 
 private:
-    using Timers = std::map<std::pair<StoreTime, std::uint64_t>, std::pair<Work*, std::uint32_t>>;
-
     // machine.cpp: the loop
     void turn(LocalTime now);
     bool take_handed(const HandOver& handed, Via via);
@@ -56,7 +55,6 @@ private:
               std::string_view text = {}, std::uint64_t count = 0);
     StoreTime store_now() const { return StoreTime{now_.time_since_epoch() + store_offset_}; }
     LocalTime local_of(StoreTime time) const;
-    /// 0 for an unordered message.
     std::uint64_t lane_hash_of(const BoxState& box, const Message& message) const;
     BoxState& box_of(const Work& work) { return *boxes_[work.partition->box]; }
     const BoxState& box_of(const Work& work) const { return *boxes_[work.partition->box]; }
@@ -214,10 +212,7 @@ private:
     std::uint64_t lane_ghost(PartitionId partition, std::uint64_t lane) const;
 
     // settling.cpp
-    enum class Hurry : std::uint8_t { yes, no };
-    void mark_dirty(Work& work, Hurry hurry = Hurry::yes);
-    bool is_waited_for(const Work& work, const Delivery& delivery) const;
-    bool settles_now() const;
+    void mark_dirty(Work& work, bool somebody_waits = true);
     std::optional<SettleBatch> next_settle();
     Settlement settlement_of(Work& work);
     void on_settled(const SettleReply& reply);
@@ -333,7 +328,6 @@ private:
     std::uint64_t reads_issued_ = 0;
     /// All rows up to here have been loaded, or are not ours. Nothing: the store cannot say.
     std::optional<Sequence> known_through_{};
-    std::uint64_t overtaking_reads_ = 0;
     Brought brought_{};
     /// The read that began the increment we are in the middle of; 0: none.
     std::uint64_t increment_began_ = 0;
@@ -378,11 +372,7 @@ private:
     std::deque<Work*> dirty_{};
     std::vector<Work*> sent_{};
     std::size_t settle_limit_ = 0;
-    LocalTime settle_sent_at_{};
-    /// What nobody waits for is not settled before.
-    LocalTime settle_after_{};
-    /// Somebody waits for one of them.
-    bool settle_hurries_ = false;
+    SettlePace settle_pace_{};
     /// The store knows targets we do not: nothing is settled before the next beat brings them.
     bool registry_stale_ = false;
     std::vector<CommandResult> answers_{};

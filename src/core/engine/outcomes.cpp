@@ -27,6 +27,11 @@ std::string storable_detail(std::string_view detail) {
            R"( bytes"})";
 }
 
+/// Nothing of its lane or chain can go on before it is durable that this one is done.
+bool is_waited_for(const Work& work, const Delivery& delivery) {
+    return work.lane_hash != 0 || any_open(work.deliveries, delivery.chain);
+}
+
 }  // namespace
 
 /// By message, not by row: a requeue of it has another row.
@@ -230,7 +235,7 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
         delivery.state = Delivery::State::done;
         delivery.changed = true;
         log_attempt(work, delivery, Attempt::Result::done, took, {}, result.detail);
-        return mark_dirty(work, is_waited_for(work, delivery) ? Hurry::yes : Hurry::no);
+        return mark_dirty(work, is_waited_for(work, delivery));
     }
     if (delivery.cancel) {
         return kill(work, delivery, "cancelled by an operator", {}, false);

@@ -46,10 +46,7 @@ void Machine::note_read(const ReadRequest& request) {
     if (is_increment && known_through_) {
         return;
     }
-    ++overtaking_reads_;
-    if (!is_increment) {
-        brought_.forget_up_to(overtaking_reads_);
-    }
+    brought_.count(is_increment);
 }
 
 /// No chain of ours waits for a scan.
@@ -217,7 +214,7 @@ void Machine::on_increment(ReadPage& page) {
         for (const Entry& entry : page.entries) {
             sequences.push_back(entry.sequence);
         }
-        brought_.add(overtaking_reads_, std::move(sequences));
+        brought_.add(std::move(sequences));
     }
     for (Entry& entry : page.entries) {
         if (Partition* partition = current(entry.partition)) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -78,6 +79,9 @@ struct RunState {
 };
 
 using RunMap = std::unordered_map<RunId, RunState>;
+
+/// By due time and number: which delivery of which work.
+using Timers = std::map<std::pair<StoreTime, std::uint64_t>, std::pair<Work*, std::uint32_t>>;
 
 /// The rest of a lane, to be read from there on.
 struct LaneRead {

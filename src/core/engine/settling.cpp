@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t kDetailBytesMax = std::size_t{4} << 20;
 /// What was refused alone is tried again after this: a try may take as long as a statement may, and the others wait.
 constexpr Duration kHeldBack = 10s;
-/// What nobody waits for waits for company, as long as the last batch took, and not longer than this.
-constexpr Duration kCompanyMax = 5ms;
 
 }  // namespace
 
-void Machine::mark_dirty(Work& work, Hurry hurry) {
-    settle_hurries_ = settle_hurries_ || hurry == Hurry::yes;
+void Machine::mark_dirty(Work& work, bool somebody_waits) {
+    if (somebody_waits) {
+        settle_pace_.hurry();
+    }
     if (work.settle == Work::Settle::sent) {
         work.settle = Work::Settle::sent_and_dirty;
     } else if (work.settle == Work::Settle::clean) {
@@ -29,23 +29,13 @@ void Machine::mark_dirty(Work& work, Hurry hurry) {
     }
 }
 
-/// Nothing can go on here before it is durable that this one is done.
-bool Machine::is_waited_for(const Work& work, const Delivery& delivery) const {
-    return work.lane_hash != 0 ||
-           std::ranges::any_of(work.deliveries, [&](const Delivery& other) {
-               return other.chain == delivery.chain && !other.is_terminal();
-           });
-}
-
-/// A batch costs the store almost as much as ten: without a pause a stream of results would keep it busy with small
-/// ones.
-bool Machine::settles_now() const {
-    return settle_hurries_ || stopping_ || now_ >= settle_after_ ||
-           dirty_.size() >= settle_limit_ || !answers_.empty();
-}
-
 std::optional<SettleBatch> Machine::next_settle() {
-    if ((dirty_.empty() && answers_.empty()) || registry_stale_ || !settles_now()) {
+    if ((dirty_.empty() && answers_.empty()) || registry_stale_) {
+        return std::nullopt;
+    }
+    const bool is_time = stopping_ || !answers_.empty() || dirty_.size() >= settle_limit_ ||
+                         settle_pace_.is_time(now_);
+    if (!is_time) {
         return std::nullopt;
     }
     SettleBatch batch;
@@ -90,8 +80,7 @@ std::optional<SettleBatch> Machine::next_settle() {
         }
     }
     answers_.clear();
-    settle_hurries_ = !dirty_.empty();
-    settle_sent_at_ = now_;
+    settle_pace_.sent(now_, !dirty_.empty());
     batch.commands = answers_sent_;
     if (batch.items.empty() && batch.commands.empty()) {
         return std::nullopt;
@@ -158,7 +147,7 @@ Settlement Machine::settlement_of(Work& work) {
 }
 
 void Machine::on_settled(const SettleReply& reply) {
-    settle_after_ = now_ + std::min(now_ - settle_sent_at_, kCompanyMax);
+    settle_pace_.answered(now_);
     if (reply.registry_stale) {
         registry_stale_ = true;  // until the next beat has brought it
         next_beat_ = now_;
@@ -190,7 +179,7 @@ void Machine::settled(Work& work) {
     if (work.settle == Work::Settle::sent_and_dirty) {
         work.settle = Work::Settle::dirty;
         dirty_.push_back(&work);
-        settle_hurries_ = true;
+        settle_pace_.hurry();
     } else {
         work.settle = Work::Settle::clean;
         --work.partition->unsettled;
@@ -293,7 +282,7 @@ void Machine::unsend() {
         dirty_.push_front(&work);
     }
     sent_.clear();
-    settle_hurries_ = true;
+    settle_pace_.hurry();
     answers_.insert(answers_.begin(), answers_sent_.begin(), answers_sent_.end());
     answers_sent_.clear();
 }

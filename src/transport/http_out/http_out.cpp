@@ -79,6 +79,7 @@ void HttpOut::Parts::run() {
     runtime::name_this_thread("waybill http");
     for (;;) {
         take_orders();
+        tell_after_results();  // of those that were refused or cancelled
         {
             const std::lock_guard lock{mutex};
             if (stopping) break;
@@ -116,9 +117,9 @@ void HttpOut::Parts::begin(Order order) {
     const LocalTime now = system_clock().now();
     auto& [request, on_result] = order.sending;
     const std::optional<UrlParts>& parts = urls.find(request.url);
-    auto transfer = std::make_unique<Transfer>(spare_handle(), std::move(request),
-                                               std::move(on_result), number, options, parts, multi,
-                                               now);
+    auto transfer =
+        std::make_unique<Transfer>(spare_handle(), std::move(request), std::move(on_result), number,
+                                   options, parts, multi, now);
     if (std::optional<Result> refused = transfer->refusal(parts)) {
         has_told = true;
         transfer->answer(std::move(*refused));

@@ -1,0 +1,55 @@
+#include "core/engine/settle_pace.hpp"
+
+#include <gtest/gtest.h>
+
+namespace waybill::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(SettlePace, WhatNobodyWaitsForWaitsAsLongAsTheLastBatchTook) {
+    SettlePace pace;
+    const LocalTime start{1h};
+    EXPECT_TRUE(pace.is_time(start)) << "nothing was settled lately";
+
+    pace.sent(start, false);
+    pace.answered(start + 2ms);
+
+    EXPECT_FALSE(pace.is_time(start + 2ms));
+    EXPECT_EQ(pace.next(), start + 4ms);
+    EXPECT_TRUE(pace.is_time(start + 4ms));
+}
+
+TEST(SettlePace, AStoreThatTakesLongIsNotWaitedForAsLong) {
+    SettlePace pace;
+    const LocalTime start{1h};
+
+    pace.sent(start, false);
+    pace.answered(start + 3s);
+
+    EXPECT_EQ(pace.next(), start + 3s + 5ms);
+}
+
+TEST(SettlePace, WhatSomebodyWaitsForGoesAtOnce) {
+    SettlePace pace;
+    const LocalTime start{1h};
+    pace.sent(start, false);
+    pace.answered(start + 2ms);
+
+    pace.hurry();
+
+    EXPECT_TRUE(pace.is_time(start + 2ms));
+}
+
+TEST(SettlePace, WhatFoundNoRoomInABatchGoesWithTheNext) {
+    SettlePace pace;
+    const LocalTime start{1h};
+
+    pace.sent(start, true);
+    pace.answered(start + 2ms);
+
+    EXPECT_TRUE(pace.is_time(start + 2ms));
+}
+
+}  // namespace
+}  // namespace waybill::engine
