@@ -43,7 +43,10 @@ endif()
 # The presets of the sanitizers compile the files of a target together, twelve at a time, which saves
 # two fifths of the time; release does it with tests only. What that hides (a missing include) or sees in error (a
 # local name that is also in another file), dev checks file by file, and release for all that is shipped.
-set(WAYBILL_UNITY_WARNINGS -Wno-shadow -Wno-subobject-linkage)
+set(WAYBILL_UNITY_WARNINGS -Wno-shadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND WAYBILL_UNITY_WARNINGS -Wno-subobject-linkage)
+endif()
 if(CMAKE_UNITY_BUILD)
     list(APPEND WAYBILL_WARNINGS ${WAYBILL_UNITY_WARNINGS})
 endif()
@@ -70,15 +73,18 @@ function(waybill_test_flags target)
     endif()
 endfunction()
 
-# waybill_allocator(<program>): jemalloc where it is installed. What one thread allocates another one frees, all the time:
+# waybill_allocator(<program>): jemalloc where it is installed (WAYBILL_JEMALLOC). What one thread allocates another one frees, all the time:
 # glibc's allocator takes a lock for that, and deliveries are an eighth slower with it. Only for programs: a library
 # leaves the choice to whoever links it. The sanitizers have allocators of their own.
 function(waybill_allocator target)
-    find_library(WAYBILL_JEMALLOC jemalloc)
-    if(WAYBILL_JEMALLOC AND NOT WAYBILL_SANITIZE)
+    if(NOT WAYBILL_JEMALLOC OR WAYBILL_SANITIZE)
+        return()
+    endif()
+    find_library(WAYBILL_JEMALLOC_LIBRARY jemalloc)
+    if(WAYBILL_JEMALLOC_LIBRARY)
         # It is called by nobody by name.
         target_link_libraries(${target} PRIVATE
-            "-Wl,--push-state,--no-as-needed" ${WAYBILL_JEMALLOC} "-Wl,--pop-state")
+            "-Wl,--push-state,--no-as-needed" ${WAYBILL_JEMALLOC_LIBRARY} "-Wl,--pop-state")
     endif()
 endfunction()
 

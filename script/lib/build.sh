@@ -1,6 +1,8 @@
 # Sourced by the scripts beside it; the working directory is the root of the repository.
 
 jobs="${WAYBILL_JOBS:-$(nproc)}"
+# What was compiled in one checkout need not be compiled again in another.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=true
 
 heading() { printf '\n== %s\n' "$*"; }
 

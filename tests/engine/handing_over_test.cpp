@@ -115,6 +115,20 @@ TEST_F(SettlingTogether, AResultThatItsLaneWaitsForIsSettledAtOnce) {
     EXPECT_EQ(batches, (std::vector<std::size_t>{1, 1, 1}));
 }
 
+/// It looked for what it could settle a thousand times a second, for as long as the inline run took.
+TEST_F(SettlingTogether, WhatWaitsForAnInlineRunLetsTheEngineSleep) {
+    engine::LocalBox box = a_box("orders", {}, {"quick", "inline"});
+    box.targets[1].options.calls = Calls::inline_single;
+    hold = {"inline:1"};
+    Stepper& engine = run(std::move(box));
+
+    engine.append({message("1")}, true);
+
+    ASSERT_EQ(engine.held().size(), 1U);
+    engine.run_for(1s);
+    EXPECT_GE(engine.engine().next_tick() - clock.now(), 10ms);
+}
+
 TEST_F(SettlingTogether, AStopWaitsForNoCompany) {
     Stepper& engine = run_with_slow_settles({});
     engine.append({message("1")}, true);

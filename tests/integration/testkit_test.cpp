@@ -179,6 +179,20 @@ TEST_F(TestKit, ASlowStoreMovesTheClock) {
     EXPECT_EQ(handled.size(), 2U);
 }
 
+/// A result waited for company, on a clock that only the test would have moved.
+TEST_F(TestKit, IsIdleAlsoWhenASettlementTookAWhile) {
+    handle();
+    ASSERT_TRUE(kit.run_until_idle());
+    kit.store->delay_next(Call::settle, 10ms);
+    const Uuid first = kit.app.append({.type = "t"}).id;
+    const Uuid second = kit.app.append({.type = "t"}).id;
+
+    EXPECT_TRUE(kit.run_until_idle());
+
+    EXPECT_EQ(kit.state_of(first), State::done);
+    EXPECT_EQ(kit.state_of(second), State::done);
+}
+
 TEST_F(TestKit, AHandlerThatAppendsForEverIsToldOf) {
     kit.app.inbox("orders").on("*", "t", [&](const Message&) { kit.app.append({.type = "t"}); });
     kit.app.append({.type = "t"});

@@ -60,6 +60,9 @@ struct Options {
     std::uint32_t page_rows = 1000;
     std::uint64_t page_bytes = 4ULL << 20;
     std::uint32_t settle_rows = 2000;
+    /// Results that nobody waits for are settled a moment later, together with others. Not where time moves in
+    /// somebody's hand: the moment may never come.
+    bool company = true;
     /// Messages of one lane kept in memory; the rest waits in the store.
     std::uint32_t lane_rows = 64;
     /// Due times further ahead than this wait in the store.

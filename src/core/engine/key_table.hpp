@@ -9,7 +9,8 @@ namespace waybill::engine {
 
 /// A map from hashes to small values by open addressing: one look into one array for most keys, no
 /// node, no tombstones, and memory that shrinks when it empties. The keys must be hashes already.
-template <class Value>
+/// `slots_kept`: of one that was larger. What empties and fills again and again is not moved every time.
+template <class Value, std::size_t slots_kept = 16>
 class KeyTable {
 public:
     /// Null: it has no such key. Valid until the table changes.
@@ -51,7 +52,7 @@ public:
         }
         slots_[hole] = {};
         --size_;
-        if (slots_.size() > kSlotsKept && size_ * 8 < slots_.size()) {
+        if (slots_.size() > slots_kept && size_ * 8 < slots_.size()) {
             resize(slots_.size() / 2);
         }
         return erased;
@@ -76,8 +77,6 @@ private:
         Value value{};
     };
     static constexpr std::size_t kFirstSlots = 16;
-    /// Of one that was larger: what empties and fills again and again is not moved every time.
-    static constexpr std::size_t kSlotsKept = 1024;
 
     static std::uint64_t non_zero(std::uint64_t key) { return key == 0 ? 1 : key; }
 

@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    KeyTable<std::unique_ptr<Lane>> lanes_{};
+    KeyTable<std::unique_ptr<Lane>, 1024> lanes_{};
     /// The last answer.
     mutable std::uint64_t last_key_ = 0;
     mutable Lane* last_ = nullptr;

@@ -314,7 +314,8 @@ LocalTime Machine::next_tick() const {
         next = std::min(next, next_relief_);
     }
     if (!outstanding_) {
-        if (channel_after_ <= now_ && !dirty_.empty()) {
+        // What is left after the pause waits for something else, which wakes us.
+        if (channel_after_ <= now_ && !dirty_.empty() && settle_pace_.next() > now_) {
             next = std::min(next, settle_pace_.next());
         }
         if (channel_after_ > now_) {

@@ -207,8 +207,9 @@ void Machine::read_everything_again() {
 void Machine::on_increment(ReadPage& page) {
     const bool first = position_.empty();
     position_ = std::move(page.position);
+    const bool is_in_order = known_through_.has_value();
     known_through_ = std::max(known_through_, page.complete_through);  // nothing is the least
-    if (!known_through_ && !page.entries.empty()) {
+    if (!is_in_order && !page.entries.empty()) {
         std::vector<Sequence> sequences;
         sequences.reserve(page.entries.size());
         for (const Entry& entry : page.entries) {

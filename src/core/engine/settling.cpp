@@ -33,8 +33,8 @@ std::optional<SettleBatch> Machine::next_settle() {
     if ((dirty_.empty() && answers_.empty()) || registry_stale_) {
         return std::nullopt;
     }
-    const bool is_time = stopping_ || !answers_.empty() || dirty_.size() >= settle_limit_ ||
-                         settle_pace_.is_time(now_);
+    const bool is_time = stopping_ || !config_.options.company || !answers_.empty() ||
+                         dirty_.size() >= settle_limit_ || settle_pace_.is_time(now_);
     if (!is_time) {
         return std::nullopt;
     }

@@ -8,6 +8,15 @@
 
 namespace waybill::runtime {
 
+namespace {
+
+engine::Config without_company(engine::Config config) {
+    config.options.company = false;
+    return config;
+}
+
+}  // namespace
+
 HandShell::Turn::Turn(HandShell& shell)
     : shell_(shell), nested_(shell.whose_turn_.load() == std::this_thread::get_id()) {
     if (nested_) return;
@@ -25,7 +34,8 @@ HandShell::HandShell(ShellParts parts, Store& store, Clock& clock, Observer& obs
     : store_(store),
       clock_(clock),
       shutdown_timeout_(parts.config.options.shutdown_timeout),
-      engine_(std::move(parts.config), parts.random != nullptr ? *parts.random : random_, observer),
+      engine_(without_company(std::move(parts.config)),
+              parts.random != nullptr ? *parts.random : random_, observer),
       mailbox_(std::make_shared<Mailbox>(parts.hand_overs_max)),
       carriers_(std::move(parts.carriers)),
       budget_(parts.starts_max) {}

@@ -72,8 +72,8 @@ public:
     /// Nobody will take letters any more: answers those who wait, now and later.
     void close();
 
-    /// Engine::overtaking_reads(), published before a read goes out. An append that saw the same number
-    /// before and after its commit cannot have been read in between.
+    /// Engine::overtaking_reads(), published before a read goes out. Reads with a higher number than an
+    /// append saw before it was sent may have brought what it stored.
     std::atomic<std::uint64_t> overtaking_reads{0};
 
     /// Waits for the first letter, at most until `until`. `letters` is reused and emptied.

@@ -11,13 +11,27 @@ namespace {
 
 using Status = AppendResult::Status;
 
-/// waybill.lane_number(): the first 8 bytes of SHA-256. None has no number.
-std::optional<std::int64_t> lane_number(std::string_view lane) {
-    if (lane.empty()) return std::nullopt;
+/// Where a message goes.
+struct Home {
+    PartitionId partition = 0;
+    /// Of its lane; none has no number.
+    std::optional<std::int64_t> lane{};
+};
+
+/// waybill.lane_number(): the first 8 bytes of SHA-256.
+std::uint64_t lane_number(std::string_view lane) {
     std::uint64_t number = 0;
     const auto hash = sha256(lane);
     for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8 | hash[i];
-    return static_cast<std::int64_t>(number);
+    return number;
+}
+
+Home home_of(const Message& message, const BoxRow& box) {
+    if (message.lane.empty()) return {box.partition_of(message)};
+    const std::uint64_t number = lane_number(message.lane);
+    // Its slot is the first ten bits of the same hash.
+    return {box.partition_at(static_cast<std::uint32_t>(number >> 54)),
+            static_cast<std::int64_t>(number)};
 }
 
 /// The columns of a batch.
@@ -42,10 +56,10 @@ struct Batch {
     Longs windows{};
     Blobs hashes{};
 
-    void add(const Append& item, PartitionId partition) {
+    void add(const Append& item, const Home& home) {
         const Message& m = *item.message;
         ids.add(m.id);
-        partitions.add(partition);
+        partitions.add(home.partition);
         occurred_at.add(m.occurred_at);
         not_before.add(m.not_before);
         types.add(m.type);
@@ -55,7 +69,7 @@ struct Batch {
         users.add(m.user);
         correlation_ids.add(m.correlation_id);
         lanes.add(m.lane);
-        lane_numbers.add(lane_number(m.lane));
+        lane_numbers.add(home.lane);
         dedup_keys.add(m.dedup_key);
         collapse_keys.add(m.collapse_key);
         attributes.add(m.attributes.empty() ? std::string{} : attributes_literal(m.attributes));
@@ -131,15 +145,14 @@ std::optional<Rows> append_new(Database& db, const Batch& b) {
     }
 }
 
-void append_round(Database& db, std::span<const Append> batch,
-                  std::span<const PartitionId> partitions, std::span<const std::size_t> round,
-                  std::vector<AppendResult>& results) {
+void append_round(Database& db, std::span<const Append> batch, std::span<const Home> homes,
+                  std::span<const std::size_t> round, std::vector<AppendResult>& results) {
     Batch b;
-    for (const std::size_t i : round) b.add(batch[i], partitions[i]);
+    for (const std::size_t i : round) b.add(batch[i], homes[i]);
     b.leave_out_blanks();
     const auto fresh = [&](std::size_t i, Sequence sequence) {
         return AppendResult{
-            .id = batch[i].message->id, .sequence = sequence, .partition = partitions[i]};
+            .id = batch[i].message->id, .sequence = sequence, .partition = homes[i].partition};
     };
     if (std::optional<Rows> rows = append_new(db, b)) {
         for (const std::size_t i : round) {
@@ -165,10 +178,10 @@ void append_round(Database& db, std::span<const Append> batch,
 }
 
 std::vector<AppendResult> append_once(Database& db, std::span<const Append> batch,
-                                      std::span<const PartitionId> partitions) {
+                                      std::span<const Home> homes) {
     std::vector<AppendResult> results(batch.size());
     const auto append_all = [&](const Rounds& rounds) {
-        for (const auto& round : rounds) append_round(db, batch, partitions, round, results);
+        for (const auto& round : rounds) append_round(db, batch, homes, round, results);
     };
     const Rounds as_given = rounds_of(batch, Rule::as_given);
     // One statement is one commit, and one round trip. Who is inside a transaction shares its fate.
@@ -201,8 +214,8 @@ std::vector<AppendResult> append_once(Database& db, std::span<const Append> batc
 }  // namespace
 
 std::vector<AppendResult> append(Session session, std::span<const Append> batch) {
-    std::vector<PartitionId> partitions;
-    partitions.reserve(batch.size());
+    std::vector<Home> homes;
+    homes.reserve(batch.size());
     const BoxRow* box = nullptr;
     for (const Append& item : batch) {
         const std::string& name = item.message->box;
@@ -211,13 +224,13 @@ std::vector<AppendResult> append(Session session, std::span<const Append> batch)
             throw StoreError{Reaction::bad_data,
                              "box \"" + name + "\" is not declared; declare it before appending"};
         }
-        partitions.push_back(box->partition_of(*item.message));
+        homes.push_back(home_of(*item.message, *box));
     }
     // Inside somebody's transaction an error has ended it; only its owner can begin again.
     const int tries_max = session.db.in_transaction() ? 1 : collision_tries_max;
     for (int tries = 1;; ++tries) {
         try {
-            return append_once(session.db, batch, partitions);
+            return append_once(session.db, batch, homes);
         } catch (const ServerError& error) {
             if (!error.is_collision() || tries >= tries_max) throw;
         }

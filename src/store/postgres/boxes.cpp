@@ -6,8 +6,11 @@
 namespace waybill::postgres {
 
 PartitionId BoxRow::partition_of(const Message& message) const {
-    const std::size_t count = partitions.size();
-    return count == 1 ? partitions.front() : partitions[slot_of(message) * count / slot_count];
+    return partitions.size() == 1 ? partitions.front() : partition_at(slot_of(message));
+}
+
+PartitionId BoxRow::partition_at(std::uint32_t slot) const {
+    return partitions[slot * partitions.size() / slot_count];
 }
 
 void Boxes::belong_to(const std::string& generation) {

@@ -22,6 +22,7 @@ struct BoxRow {
     std::uint64_t body_bytes_max = 0;
 
     PartitionId partition_of(const Message& message) const;
+    PartitionId partition_at(std::uint32_t slot) const;
 };
 
 /// What is known of the boxes of a server: they are only ever added to, and every message asks for its own.

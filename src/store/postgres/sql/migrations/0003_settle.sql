@@ -41,6 +41,8 @@ declare
     now_us constant bigint := waybill.clock();
     timeline constant text := waybill.generation();
     ours integer[];
+    -- Of each of them.
+    boxes integer[];
     holding bigint[];
     touched bigint[] := '{}';
     changed bigint;
@@ -59,9 +61,11 @@ begin
 
     -- The fence. A takeover in flight is waited for, and then judged as it ended; one that comes later
     -- waits for our commit.
-    select coalesce(array_agg(f.id), '{}'), coalesce(array_agg(f.place), '{}') into ours, holding
+    select coalesce(array_agg(f.id), '{}'), coalesce(array_agg(f.box), '{}'),
+        coalesce(array_agg(f.place), '{}')
+    into ours, boxes, holding
     from (
-        select p.id, f.place from waybill.partition p
+        select p.id, p.box, f.place from waybill.partition p
         join unnest(fence_partition, fence_owner, fence_epoch, fence_generation)
             with ordinality as f (id, owner, epoch, generation, place) on f.id = p.id
         where p.owner = f.owner and p.epoch = f.epoch and f.generation = timeline
@@ -72,7 +76,7 @@ begin
         insert into waybill.attempt
             (message, target, requeues, number, box, result, at, took, error, detail)
         select o.message, a.target, a.requeues, a.number,
-            (select p.box from waybill.partition p where p.id = a.partition), a.result,
+            boxes[array_position(ours, a.partition)], a.result,
             a.at, a.took, a.error, a.detail
         from unnest(attempt_partition, attempt_sequence, attempt_id, attempt_target,
                 attempt_requeues, attempt_number, attempt_result, attempt_at, attempt_took,
@@ -142,7 +146,7 @@ begin
         on conflict do nothing;
         insert into waybill.dead as known
             (message, box, sequence, target, reason, failures, requeues, because, at)
-        select d.message, (select p.box from waybill.partition p where p.id = d.partition),
+        select d.message, boxes[array_position(ours, d.partition)],
             d.sequence, d.target, d.reason, d.failures, d.requeues, d.because, d.at
         from unnest(dead_partition, dead_message, dead_id, dead_sequence, dead_target, dead_reason,
                 dead_failures, dead_requeues, dead_because, dead_at) with ordinality
@@ -206,7 +210,7 @@ begin
             returning o.id, o.partition
         )
         insert into waybill.finished (id, at, box, held)
-        select g.id, now_us, (select p.box from waybill.partition p where p.id = g.partition), false
+        select g.id, now_us, boxes[array_position(ours, g.partition)], false
         from gone g;
         get diagnostics finished_rows = row_count;
         if finished_rows < cardinality(finish_partition) then
@@ -223,7 +227,7 @@ begin
                 returning o.id, o.partition
             )
             insert into waybill.finished (id, at, box, held)
-            select g.id, now_us, (select p.box from waybill.partition p where p.id = g.partition),
+            select g.id, now_us, boxes[array_position(ours, g.partition)],
                 false
             from gone g;
             get diagnostics parked_rows = row_count;
@@ -270,7 +274,7 @@ begin
             where a.message = c.message and c.dropped and not c.is_dead
         )
         insert into waybill.finished (id, at, box, held)
-        select c.id, now_us, (select p.box from waybill.partition p where p.id = c.partition),
+        select c.id, now_us, boxes[array_position(ours, c.partition)],
             c.is_dead
         from closed c where c.is_dead or not c.dropped;
     end if;
