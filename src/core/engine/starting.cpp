@@ -354,6 +354,12 @@ bool Machine::may_start() const {
 /// After the second unclean end in a row at most 8 run, after the third one at a time, for the whole
 /// instance: only then does a death tell which message was guilty.
 std::uint32_t Machine::in_flight_limit() const {
+    // What was started alone, and is marked so in the store, stays alone to its end, also when the partition that was the
+    // reason for it is given away meanwhile: or a death would blame it for what ran beside it.
+    if (runs_.size() == 1 && !runs_.begin()->second.ghost &&
+        runs_.begin()->second.parts.front().work->solo_epoch != 0) {
+        return 1;
+    }
     std::uint32_t ends = 0;
     for (const auto& [id, partition] : owned_) {
         if (now_ < partition->quiet_at) {
