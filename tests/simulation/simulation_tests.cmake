@@ -9,6 +9,12 @@ add_test(NAME simulation.seeds COMMAND waybill_simulation --jobs 2)
 set_tests_properties(simulation.seeds PROPERTIES
     LABELS simulation TIMEOUT ${seeds_timeout} PROCESSORS 2)
 
+# What longer looks found once.
+add_test(NAME simulation.what_was_started_alone_is_not_blamed_for_what_ran_beside_it
+    COMMAND waybill_simulation --seed 43586)
+set_tests_properties(simulation.what_was_started_alone_is_not_blamed_for_what_ran_beside_it PROPERTIES
+    LABELS simulation TIMEOUT ${catches_timeout})
+
 # Before a release: cmake --build build/release --target simulation_long
 add_custom_target(simulation_long
     COMMAND waybill_simulation --seeds 0..49999 --jobs 2
