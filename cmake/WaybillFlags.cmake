@@ -73,8 +73,8 @@ function(waybill_test_flags target)
     endif()
 endfunction()
 
-# waybill_allocator(<program>): jemalloc where it is installed (WAYBILL_JEMALLOC). What one thread allocates another one frees, all the time:
-# glibc's allocator takes a lock for that, and deliveries are an eighth slower with it. Only for programs: a library
+# waybill_allocator(<program>): jemalloc where it is installed (WAYBILL_JEMALLOC). What one thread allocates another one
+# frees, all the time: glibc's allocator takes a lock for that, and deliveries are an eighth slower with it. Only for programs: a library
 # leaves the choice to whoever links it. The sanitizers have allocators of their own.
 function(waybill_allocator target)
     if(NOT WAYBILL_JEMALLOC OR WAYBILL_SANITIZE)
