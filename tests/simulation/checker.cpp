@@ -118,6 +118,16 @@ void Checker::on_paused(ProcessNumber process, bool is_paused) {
     on_trouble(process);
 }
 
+void Checker::on_call_answered(ProcessNumber process) {
+    // It may have been kept from beating until this moment (see on_taken).
+    if (is_stuck(processes_[process], now_)) on_trouble(process);
+    processes_[process].call_since.reset();
+}
+
+bool Checker::is_stuck(const ProcessFacts& process, Duration now) const {
+    return process.call_since && now - *process.call_since > plan_.engine.lease / 3;
+}
+
 void Checker::on_trouble_everywhere() {
     for (auto& [number, process] : processes_) process.trouble = now_;
 }
@@ -247,10 +257,8 @@ void Checker::on_taken(const PartitionRow& before, const Taken& taken, bool held
         // While the takeover is under way its renewals wait.
         // A call that ignores the adapter's deadline keeps it from declaring on a new timeline, and
         // so from beating.
-        const bool is_stuck =
-            process.call_since && begun - *process.call_since > plan_.engine.lease / 3;
-        const bool was_healthy =
-            !process.paused && !is_stuck && begun - process.trouble > plan_.engine.lease * 2;
+        const bool was_healthy = !process.paused && !is_stuck(process, begun) &&
+                                 begun - process.trouble > plan_.engine.lease * 2;
         if (was_healthy) {
             fail("B3", "i" + std::to_string(number) + " was healthy and lost its lease");
         }

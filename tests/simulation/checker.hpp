@@ -56,7 +56,7 @@ public:
     void on_trouble(ProcessNumber process);
     /// A channel call of it went out.
     void on_call(ProcessNumber process) { processes_[process].call_since = now_; }
-    void on_call_answered(ProcessNumber process) { processes_[process].call_since.reset(); }
+    void on_call_answered(ProcessNumber process);
     void on_paused(ProcessNumber process, bool is_paused);
     void on_trouble_everywhere();
     void on_clock_step();
@@ -140,6 +140,8 @@ private:
         Rows scanned{};
         Rows before_increment{};
     };
+    /// A call of it ignores the deadline that an adapter would have had.
+    bool is_stuck(const ProcessFacts& process, Duration now) const;
     using DeliveryId = std::pair<MessageNumber, std::string>;
 
     const BoxPlan& box_plan(const std::string& name) const;
