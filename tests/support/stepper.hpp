@@ -61,6 +61,7 @@ public:
     std::function<void(const SettleBatch&)> before_settle{};
 
     engine::Engine& engine() { return *engine_; }
+    LocalTime now() { return clock_.now(); }
     /// Every start, as "target:body" (the first dozen characters of it).
     const std::vector<std::string>& starts() const { return starts_; }
     std::uint64_t count(Event::Kind kind) const;

@@ -197,7 +197,8 @@ public:
     void on_outcomes(LocalTime now, std::span<Completed> completed);
     void on_appended(LocalTime now, std::span<const HandOver> messages);
 
-    /// What to do now; each command is handed out once. Call after every event.
+    /// What to do now; each command is handed out once. Call after every event until there is nothing: what the store
+    /// is to do may come before the rest has been decided.
     Commands take_commands();
     /// When on_tick wants to be called next.
     LocalTime next_tick() const;

@@ -33,7 +33,13 @@ bool Machine::enter_lane(Work& work, std::uint32_t chain) {
     }
     SequenceQueue<Work>& queue = lane_at(*work.partition, lane_key(work.lane_hash, chain)).queue;
     queue.insert(work.sequence, work);
-    return queue.front() == &work;
+    if (queue.front() == &work) {
+        return true;
+    }
+    if (queue.front()->settle == Work::Settle::dirty) {
+        settle_pace_.hurry();  // nobody waited for it until now
+    }
+    return false;
 }
 
 void Machine::leave_lane(Work& work, std::uint32_t chain) {

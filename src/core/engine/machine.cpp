@@ -42,17 +42,28 @@ void Machine::start(LocalTime now) {
     turn(now);
 }
 
+/// What the store is to do comes alone and first: it is busy with it while the rest is decided.
+Commands Machine::take_commands() {
+    if (!settled_.empty() && !commands_.channel) {
+        begin(now_);
+        turn(now_);
+    }
+    return std::exchange(commands_, {});
+}
+
 void Machine::on_tick(LocalTime now) {
+    begin(now);
     turn(now);
 }
 
 void Machine::on_wake(LocalTime now) {
+    begin(now);
     increment_wanted_ = true;
     turn(now);
 }
 
 void Machine::on_beat(LocalTime now, BeatAnswer answer) {
-    now_ = now;
+    begin(now);
     beat_outstanding_ = false;
     if (auto* reply = std::get_if<BeatReply>(&answer)) {
         beat_succeeded(std::move(*reply));
@@ -63,7 +74,7 @@ void Machine::on_beat(LocalTime now, BeatAnswer answer) {
 }
 
 void Machine::on_channel(LocalTime now, ChannelReply reply) {
-    now_ = now;
+    begin(now);
     WAYBILL_ASSERT(outstanding_.has_value());
     const ChannelCall call = std::move(*outstanding_);
     outstanding_.reset();
@@ -87,6 +98,9 @@ void Machine::on_channel(LocalTime now, ChannelReply reply) {
         on_page(std::get<ReadRequest>(call), std::move(*page));
     } else if (const auto* settled = std::get_if<SettleReply>(&reply)) {
         on_settled(*settled);
+        if (!settled_.empty()) {
+            return;
+        }
     }
     turn(now);
 }
@@ -94,7 +108,7 @@ void Machine::on_channel(LocalTime now, ChannelReply reply) {
 /// A body cache and a wake-up. What has a lane needs to know that nobody else appended before it:
 /// either because it follows directly on what is known, or from the increment that returns it.
 void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
-    now_ = now;
+    begin(now);
     for (const HandOver& handed : messages) {
         if (known_through_ && handed.sequence <= *known_through_) {
             continue;  // a read has brought it
@@ -146,6 +160,12 @@ bool Machine::take_handed(const HandOver& handed, Via via) {
 bool Machine::side_read_is_out() const {
     const auto* read = outstanding_ ? std::get_if<ReadRequest>(&*outstanding_) : nullptr;
     return read != nullptr && read->kind != ReadRequest::Kind::increment;
+}
+
+/// Every event finds decided what followed from those before it.
+void Machine::begin(LocalTime now) {
+    conclude_settled();
+    now_ = now;
 }
 
 /// Everything that time or an event made possible, in the order in which one thing enables the next.
@@ -335,61 +355,6 @@ LocalTime Machine::next_tick() const {
         }
     }
     return std::max(next, now_ + 1ms);
-}
-
-bool Machine::is_idle() const {
-    if (!declared_ || beat_.partitions.empty() || outstanding_ || !takes_.empty() ||
-        !gives_.empty() || !runs_.empty() || !dirty_.empty() || !sent_.empty()) {
-        return false;
-    }
-    if (owned_.empty()) {
-        return true;
-    }
-    if (increment_wanted_ || position_.empty() || now_ < channel_after_ || !lane_reads_.empty() ||
-        !waiting_commands_.empty() || due_lags()) {
-        return false;
-    }
-    // What a paused box has ready, or a target that rests, waits for others, not for us.
-    const auto is_for_us = [&](const auto& turn) {
-        const BoxState& box = *boxes_[turn.first];
-        return !box.paused && !rests(box.targets[turn.second]);
-    };
-    if (std::ranges::any_of(rotation_, is_for_us)) {
-        return false;
-    }
-    for (const auto& [id, partition] : owned_) {
-        if (!partition->scanned || partition->parked_cursor != tail) {
-            return false;
-        }
-    }
-    return timers_.empty() || timers_.begin()->first.first > store_now();
-}
-
-Status Machine::status() const {
-    Status status;
-    status.ready = started_ && !stopping_ && !resigned_ && !late_ && !beat_.peers.empty();
-    status.resigned = resigned_;
-    status.late = late_;
-    status.partitions = static_cast<std::uint32_t>(owned_.size());
-    status.window_used = window_used_;
-    status.entries = works_;
-    status.running = in_flight_;
-    status.ghosts = runs_.size() - in_flight_;
-    status.unsettled = dirty_.size() + sent_.size();
-    status.reconciled = reconciled_;
-    status.in_flight_max = in_flight_limit();
-    status.refused = refused();
-    for (const auto& [id, partition] : owned_) {
-        status.blocked_lanes += partition->blocked.size();
-        status.window_used += partition->blocked.bytes();
-        const Routes& routes = boxes_[partition->box]->routes;
-        for (std::uint32_t chain = 0; chain < partition->cursors.size(); ++chain) {
-            if (routes.chain_is_local(chain) && partition->cursors[chain] != tail) {
-                ++status.chains_behind;
-            }
-        }
-    }
-    return status;
 }
 
 }  // namespace waybill::engine

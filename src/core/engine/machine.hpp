@@ -19,9 +19,7 @@
 
 namespace waybill::engine {
 
-/// The state machine behind Engine. One class, because every rule reads the same state; one file per
-/// rule of the blueprint: owning, reading, loading, lanes, starting, outcomes, settling, refusing,
-/// window, operators, stopping.
+/// The state machine behind Engine. One class, because every rule reads the same state; one file per rule.
 class Machine {
 public:
     Machine(Config config, Random& random, Observer& observer);
@@ -34,7 +32,7 @@ public:
     void on_channel(LocalTime now, ChannelReply reply);
     void on_outcomes(LocalTime now, std::span<Completed> completed);
     void on_appended(LocalTime now, std::span<const HandOver> messages);
-    Commands take_commands() { return std::exchange(commands_, {}); }
+    Commands take_commands();
     LocalTime next_tick() const;
     bool is_idle() const;
     bool is_stopped() const { return stopped_; }
@@ -44,6 +42,7 @@ public:
 
 private:
     // machine.cpp: the loop
+    void begin(LocalTime now);
     void turn(LocalTime now);
     bool take_handed(const HandOver& handed, Via via);
     bool side_read_is_out() const;
@@ -213,9 +212,11 @@ private:
 
     // settling.cpp
     void mark_dirty(Work& work, bool somebody_waits = true);
+    std::size_t settle_rows() const;
     std::optional<SettleBatch> next_settle();
     Settlement settlement_of(Work& work);
     void on_settled(const SettleReply& reply);
+    void conclude_settled();
     void settled(Work& work);
     void go_on(Work& work);
     void settle_failed(const Failure& failure);
@@ -299,8 +300,7 @@ private:
     SeenFree seen_free_{};
     std::map<PartitionId, std::unique_ptr<Partition>> owned_{};
     std::vector<TakeRequest> takes_{};
-    /// How far the lease reached when the take was sent.
-    LocalTime take_lease_{};
+    LocalTime take_lease_{};  ///< how far the lease reached when the take was sent
     std::vector<GiveRequest> gives_{};
 
     // the channel
@@ -317,8 +317,7 @@ private:
 
     // reading
     Position position_{};
-    /// What the outstanding scan is for, if it is no scan.
-    bool row_read_ = false;
+    bool row_read_ = false;  ///< what the outstanding scan is for, if it is no scan
     std::uint64_t row_command_ = 0;
     bool reconcile_read_ = false;
     bool increment_wanted_ = true;
@@ -371,6 +370,7 @@ private:
     // settling
     std::deque<Work*> dirty_{};
     std::vector<Work*> sent_{};
+    std::vector<Work*> settled_{};  ///< what follows is not decided yet
     std::size_t settle_limit_ = 0;
     SettlePace settle_pace_{};
     /// The store knows targets we do not: nothing is settled before the next beat brings them.

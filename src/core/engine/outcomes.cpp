@@ -27,9 +27,10 @@ std::string storable_detail(std::string_view detail) {
            R"( bytes"})";
 }
 
-/// Nothing of its lane or chain can go on before it is durable that this one is done.
-bool is_waited_for(const Work& work, const Delivery& delivery) {
-    return work.lane_hash != 0 || any_open(work.deliveries, delivery.chain);
+/// Something of its lane or chain goes on once it is durable that this one is done.
+bool is_waited_for(const Work& work, const Delivery& delivery, const Lane* lane) {
+    return any_open(work.deliveries, delivery.chain) ||
+           (lane != nullptr && (lane->queue.size() > 1 || lane->skipped_from != 0));
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ std::uint64_t Machine::lane_ghost(PartitionId partition, std::uint64_t lane) con
 }
 
 void Machine::on_outcomes(LocalTime now, std::span<Completed> completed) {
-    now_ = now;
+    begin(now);
     for (Completed& one : completed) {
         end_run(one);
     }
@@ -235,7 +236,7 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
         delivery.state = Delivery::State::done;
         delivery.changed = true;
         log_attempt(work, delivery, Attempt::Result::done, took, {}, result.detail);
-        return mark_dirty(work, is_waited_for(work, delivery));
+        return mark_dirty(work, is_waited_for(work, delivery, run.in_lane));
     }
     if (delivery.cancel) {
         return kill(work, delivery, "cancelled by an operator", {}, false);

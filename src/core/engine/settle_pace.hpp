@@ -14,6 +14,7 @@ class SettlePace {
 public:
     /// Somebody waits for a result: the next of its lane or chain, an operator, a retry.
     void hurry() { hurries_ = true; }
+    bool hurries() const { return hurries_; }
     /// A batch goes out; `left`: not all of what there is.
     void sent(LocalTime now, bool left) {
         hurries_ = left;

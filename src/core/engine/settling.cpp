@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kDetailBytesMax = std::size_t{4} << 20;
 /// What was refused alone is tried again after this: a try may take as long as a statement may, and the others wait.
 constexpr Duration kHeldBack = 10s;
+/// Fewer are settled together, whoever waits.
+constexpr std::size_t kWorthHalving = 128;
 
 }  // namespace
 
@@ -27,6 +29,14 @@ void Machine::mark_dirty(Work& work, bool somebody_waits) {
         ++work.partition->unsettled;
         dirty_.push_back(&work);
     }
+}
+
+/// All that was in flight has ended and others wait for it: half of it goes first, or handlers would be idle while the
+/// store settles, and the store while handlers run.
+std::size_t Machine::settle_rows() const {
+    const bool halves = settle_pace_.hurries() && in_flight_ == 0 && settled_.empty() &&
+                        dirty_.size() >= kWorthHalving;
+    return halves ? std::min(settle_limit_, dirty_.size() / 2) : settle_limit_;
 }
 
 std::optional<SettleBatch> Machine::next_settle() {
@@ -49,7 +59,8 @@ std::optional<SettleBatch> Machine::next_settle() {
         }
     };
     std::size_t detail_bytes = 0;
-    while (!dirty_.empty() && sent_.size() < settle_limit_ && detail_bytes < kDetailBytesMax) {
+    const std::size_t rows = settle_rows();
+    while (!dirty_.empty() && sent_.size() < rows && detail_bytes < kDetailBytesMax) {
         Work& work = *dirty_.front();
         dirty_.pop_front();
         const auto held = held_back_.find(work.sequence);
@@ -162,13 +173,24 @@ void Machine::on_settled(const SettleReply& reply) {
     for (const CommandResult& answer : std::exchange(answers_sent_, {})) {
         commands_seen_.erase(answer.id);
     }
-    const std::vector<Work*> sent = std::exchange(sent_, {});
-    for (Work* work : sent) {
+    settled_ = std::exchange(sent_, {});
+    if (reply.lost.empty() && !dirty_.empty()) {
+        next_channel_call();  // take_commands() hands it out before the rest is decided
+    }
+    if (!outstanding_) {
+        conclude_settled();
+    }
+}
+
+/// What the last answer made possible.
+void Machine::conclude_settled() {
+    const std::vector<Work*> settled_works = std::exchange(settled_, {});
+    for (Work* work : settled_works) {
         if (work != nullptr && work->unparking) {
             unparked(*work);  // before others of its lane go on
         }
     }
-    for (Work* work : sent) {
+    for (Work* work : settled_works) {
         if (work != nullptr) {
             settled(*work);
         }

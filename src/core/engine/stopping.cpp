@@ -22,7 +22,7 @@ bool tell(RunMap& runs, std::vector<RunId>& cancels, const auto& is_told) {
 }  // namespace
 
 void Machine::stop(LocalTime now) {
-    now_ = now;
+    begin(now);
     if (stopping_) {
         return;
     }
