@@ -7,10 +7,9 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <curl/curl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "bare_libcurl.hpp"
 #include "http_sink.hpp"
 #include "transport/http_out/http_out.hpp"
 
@@ -21,13 +20,6 @@ namespace {
 
 constexpr int kRequests = 20'000;
 const std::string kBody(1'024, 'x');
-
-void allow_many_files() {
-    rlimit files{};
-    ::getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
-}
 
 std::uint64_t resident_bytes() {
     std::ifstream file{"/proc/self/statm"};
@@ -122,49 +114,14 @@ BENCHMARK(beside_hanging)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-std::size_t drop(char*, std::size_t size, std::size_t count, void*) {
-    return size * count;
-}
-
-/// libcurl alone, as its manual says: handles are used again, and nothing is judged, timed or told.
 void bare_libcurl(benchmark::State& state) {
     allow_many_files();
     const HttpSink sink;
-    const std::string url = sink.url();
-    CURLM* const multi = ::curl_multi_init();
-    curl_slist* const headers = ::curl_slist_append(nullptr, "Content-Type: application/json");
-    std::vector<CURL*> handles;
-    for (int i = 0; i < state.range(0); ++i) {
-        CURL* const easy = handles.emplace_back(::curl_easy_init());
-        ::curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
-        ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDS, kBody.c_str());
-        ::curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(kBody.size()));
-        ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &drop);
-        ::curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    }
-    const auto run = [&](int requests) {
-        int left = requests - static_cast<int>(handles.size());
-        int open = requests;
-        for (CURL* easy : handles) ::curl_multi_add_handle(multi, easy);
-        while (open > 0) {
-            int count = 0;
-            ::curl_multi_perform(multi, &count);
-            while (const CURLMsg* message = ::curl_multi_info_read(multi, &count)) {
-                CURL* const easy = message->easy_handle;
-                ::curl_multi_remove_handle(multi, easy);
-                --open;
-                if (left-- > 0) ::curl_multi_add_handle(multi, easy);
-            }
-            if (open > 0) ::curl_multi_poll(multi, nullptr, 0, 1'000, nullptr);
-        }
-    };
-    run(static_cast<int>(handles.size()));
-    for (auto _ : state) run(kRequests);
+    HttpHeaders headers;
+    headers.add("Content-Type", "application/json");
+    BareLibcurl bare{sink.url(), headers, kBody, static_cast<int>(state.range(0))};
+    for (auto _ : state) bare.seconds(kRequests);
     state.SetItemsProcessed(state.iterations() * kRequests);
-    for (CURL* easy : handles) ::curl_easy_cleanup(easy);
-    ::curl_slist_free_all(headers);
-    ::curl_multi_cleanup(multi);
 }
 BENCHMARK(bare_libcurl)->Arg(1)->Arg(64)->Arg(1'024)->Unit(benchmark::kMillisecond)->UseRealTime();
 

@@ -139,7 +139,8 @@ endfunction()
 # waybill_bench(<name> SOURCES file... [LINK target...] [NO_MAIN])
 #
 # A Google Benchmark program that script/bench runs. Sees src/ and bench/ on its include path.
-# NO_MAIN when the sources have a main() of their own (it must take Google Benchmark's flags).
+# NO_MAIN when the sources have a main() of their own (it must take Google Benchmark's flags). It has the
+# allocator of the program waybill, and so has the raw side.
 function(waybill_bench name)
     cmake_parse_arguments(PARSE_ARGV 1 bench "NO_MAIN" "" "SOURCES;LINK")
     _waybill_no_strays(waybill_bench ${bench_UNPARSED_ARGUMENTS})
@@ -151,6 +152,7 @@ function(waybill_bench name)
     target_include_directories(${name} PRIVATE
         "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/bench")
     target_link_libraries(${name} PRIVATE ${bench_LINK} benchmark::benchmark)
+    waybill_allocator(${name})
     if(NOT bench_NO_MAIN)
         target_link_libraries(${name} PRIVATE benchmark::benchmark_main)
     endif()
