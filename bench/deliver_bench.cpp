@@ -76,7 +76,7 @@ struct Stores {
 };
 
 BoxOptions outbox_options() {
-    return {.keep_done = Duration{}, .concurrency = 8'192};
+    return {.concurrency = 8192};
 }
 
 Message message(const std::string& type, const std::string& tenant) {

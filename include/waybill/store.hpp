@@ -65,6 +65,9 @@ struct AppendResult {
     PartitionId partition = 0;
     /// duplicate, conflict: the first one ended as a dead letter.
     bool first_is_dead = false;
+    /// fresh: which transaction wrote it, all of whose rows are in the same answer; for ReadRequest::known. 0: the
+    /// store cannot leave it out of an increment.
+    std::uint64_t transaction = 0;
 
     bool operator==(const AppendResult&) const = default;
 };

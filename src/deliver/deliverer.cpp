@@ -17,12 +17,12 @@
 namespace waybill {
 namespace {
 
-using deliver::Judgement;
 using deliver::SubscriptionPtr;
 
 /// Of notes on who fails: with every look at the readers, and before we go.
 constexpr std::size_t kWrittenAtOnce = 50;
 constexpr std::size_t kWrittenAtLast = 1'000;
+constexpr std::size_t kSentTogether = 8;  ///< requests, while the next ones are signed
 
 }  // namespace
 
@@ -216,7 +216,7 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
         under_way.erase(job->delivery.number);
         return job->completion({});
     }
-    Judgement judgement = deliver::judge(result, subscription->client_errors, clock.wall());
+    auto judgement = deliver::judge(result, subscription->client_errors, clock.wall());
     std::string detail;
     if (deliver::is_logged(judgement.outcome, job->delivery.attempts_log)) {
         json::Object report = deliver::report_of(result);
@@ -238,9 +238,7 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
 void Deliverer::Parts::end_answered() {
     {
         const std::lock_guard lock{mutex};
-        for (const auto& [job, result] : answered_together) {
-            under_way.erase(job->delivery.number);
-        }
+        for (const auto& [job, result] : answered_together) under_way.erase(job->delivery.number);
     }
     for (auto& [job, result] : answered_together) {
         DeliveryResults results;
@@ -346,9 +344,11 @@ Deliverer::~Deliverer() {
 
 void Deliverer::start(std::vector<Job> jobs) {
     Parts::ReadyOnes ready;
-    ready.reserve(jobs.size());
-    for (Job& job : jobs) parts_->start(std::move(job), ready);
-    parts_->send(std::move(ready));
+    for (Job& job : jobs) {
+        parts_->start(std::move(job), ready);
+        const bool is_last = &job == &jobs.back();
+        if (is_last || ready.size() >= kSentTogether) parts_->send(std::exchange(ready, {}));
+    }
 }
 
 void Deliverer::cancel(std::span<const std::uint64_t> numbers) {

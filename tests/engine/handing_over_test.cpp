@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "engine/fixture.hpp"
 
 /// Hand-overs that reads have overtaken.
@@ -12,8 +14,9 @@ protected:
     HandingOver() { store_is_in_order = false; }
 
     /// In the store, and nobody has heard of it.
-    engine::HandOver store_one(const std::string& body, std::uint64_t reads_before) {
-        auto made = std::make_shared<Message>(message(body));
+    engine::HandOver store_one(const std::string& body, std::uint64_t reads_before,
+                               const std::string& lane = {}) {
+        auto made = std::make_shared<Message>(message(body, lane));
         made->id = uuid7(clock.wall(), random_);
         const std::vector<Append> batch{{.message = made}};
         const AppendResult result = store->append(batch).front();
@@ -73,6 +76,50 @@ TEST_F(HandingOver, WhatAScanMayHaveBroughtIsLeftToTheNextRead) {
 
     EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
     EXPECT_GT(engine.reads(), reads);
+}
+
+/// What the increments ask the store to leave out.
+class LeavingOut : public HandingOver {
+protected:
+    std::vector<std::vector<std::uint64_t>> left_out;
+
+    void watch_increments() {
+        stepper->after_read = [this](const ReadRequest& request) {
+            if (request.kind == ReadRequest::Kind::increment) left_out.push_back(request.known);
+        };
+    }
+    engine::HandOver written_by(std::uint64_t transaction, std::uint32_t rows,
+                                const std::string& body, const std::string& lane = {}) {
+        engine::HandOver handed = store_one(body, stepper->engine().overtaking_reads(), lane);
+        handed.transaction = transaction;
+        handed.transaction_rows = rows;
+        return handed;
+    }
+};
+
+TEST_F(LeavingOut, ATransactionThatIsInMemoryIsLeftOutOfTheNextIncrementAndOfNoOther) {
+    hold_all = "a";
+    run(a_box("orders", {}, {"a"}));
+    watch_increments();
+
+    hand_over(written_by(7, 1, "1"));
+    read_increment();
+    read_increment();
+
+    EXPECT_THAT(left_out, testing::ElementsAre(testing::ElementsAre(7), testing::IsEmpty()));
+}
+
+/// Its row with a lane, or one that was not handed over, would never have come.
+TEST_F(LeavingOut, ATransactionThatIsNotWhollyInMemoryIsRead) {
+    run(a_box("orders", {.lanes = Lanes::strict}, {"a"}));
+    watch_increments();
+
+    hand_over(written_by(7, 2, "1"));
+    hand_over(written_by(7, 2, "2", "lane"));
+    read_increment();
+
+    EXPECT_THAT(left_out, testing::Each(testing::IsEmpty()));
+    EXPECT_EQ(stepper->starts(), (Starts{"a:1", "a:2"}));
 }
 
 }  // namespace

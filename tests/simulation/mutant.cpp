@@ -106,6 +106,7 @@ void Mutant::after_call(const engine::ChannelCall& call, engine::ChannelReply& r
 
 void Mutant::hand_over(engine::HandOver& message, const engine::Engine& engine) const {
     if (is(Mutation::late_hand_over)) message.reads_before = engine.overtaking_reads();
+    if (is(Mutation::known_by_half)) message.transaction_rows = 1;
     if (is(Mutation::lane_from_fast_path)) {
         auto copy = std::make_shared<Message>(*message.message);
         copy->lane.clear();

@@ -78,6 +78,8 @@ constexpr std::array kAll{
                  "a handed-over message with a lane starts at once"},
     MutationInfo{M::late_hand_over, "late_hand_over", "I6",
                  "a hand-over is accepted although a read went out since"},
+    MutationInfo{M::known_by_half, "known_by_half", "A9 I11",
+                 "a transaction is known once one of its rows was handed over"},
     MutationInfo{M::position_at_end_of_scan, "position_at_end_of_scan", "A9 I10",
                  "increments begin where the takeover scan ended"},
     MutationInfo{M::take_and_scan_in_one, "take_and_scan_in_one", "I6 I9",

@@ -52,6 +52,7 @@ enum class Mutation : std::uint8_t {
     old_read_after_settle,
     lane_from_fast_path,
     late_hand_over,
+    known_by_half,
     position_at_end_of_scan,
     take_and_scan_in_one,
     generation_hidden,

@@ -25,8 +25,9 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-bool has(const std::vector<PartitionId>& partitions, PartitionId id) {
-    return std::find(partitions.begin(), partitions.end(), id) != partitions.end();
+template <class T>
+bool has(const std::vector<T>& all, T one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ ReadPage SimStore::increment(const ReadRequest& request, std::int32_t instance) 
     for (auto at = db_.by_stamp.lower_bound({place.s1.xmin(), 0}); at != db_.by_stamp.end(); ++at) {
         const auto& [stamp, sequence] = at->first;
         if (place.s1.sees(stamp) || !place.s2->sees(stamp) || sequence <= place.after) continue;
-        if (sequence <= request.known_through) continue;
+        if (sequence <= request.known_through || has(request.known, stamp)) continue;
         const OpenRow* row = db_.find_open(at->second, sequence);
         if (has(request.partitions, at->second) && !row->entry.parked) fresh[sequence] = row;
     }

@@ -86,8 +86,10 @@ std::optional<AppendResult> SimStore::append(TxId tx, const Append& item) {
     row.entry.due = message->not_before;
     row.entry.message = message;
     transaction.rows.push_back(row);
-    return AppendResult{
-        .id = message->id, .sequence = row.entry.sequence, .partition = row.entry.partition};
+    return AppendResult{.id = message->id,
+                        .sequence = row.entry.sequence,
+                        .partition = row.entry.partition,
+                        .transaction = transaction.xid};
 }
 
 void SimStore::commit_row(OpenRow row) {

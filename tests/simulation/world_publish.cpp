@@ -177,7 +177,11 @@ void World::arrive_append(const std::shared_ptr<Publication>& publication, Proce
                 fresh.push_back({.message = publication->items[i].message,
                                  .sequence = results[i].sequence,
                                  .partition = results[i].partition,
-                                 .reads_before = reads_before});
+                                 .reads_before = reads_before,
+                                 .transaction = results[i].transaction});
+            }
+            for (engine::HandOver& one : fresh) {
+                one.transaction_rows = static_cast<std::uint32_t>(fresh.size());
             }
             in_process(number, life, [this, fresh](Process& p) {
                 std::vector<engine::HandOver> mine = fresh;

@@ -149,6 +149,9 @@ struct HandOver {
     /// overtaking_reads() before the append was sent: one that went out or was answered since may
     /// have brought the message already. Then, or if that cannot be said, the hand-over is ignored.
     std::uint64_t reads_before = 0;
+    /// See AppendResult, and how many rows it wrote: they follow each other.
+    std::uint64_t transaction = 0;
+    std::uint32_t transaction_rows = 0;
 };
 
 struct Status {

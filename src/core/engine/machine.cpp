@@ -122,17 +122,22 @@ void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
         }
         const bool follows =
             known_through_ && handed.sequence == *known_through_ + 1 && !side_read_is_out();
-        const bool is_all = take_handed(handed, follows ? Via::increment : Via::hand_over);
-        if (follows && is_all) {
+        const bool may_start = take_handed(handed, follows ? Via::increment : Via::hand_over);
+        const Partition* partition = find_partition(handed.partition);
+        const bool is_known = may_start && (partition == nullptr || is_caught_up(*partition));
+        if (is_known) {
+            handed_.take(handed.transaction, handed.transaction_rows);
+        }
+        if (follows && is_known) {
             known_through_ = handed.sequence;
         } else {
-            increment_wanted_ = increment_wanted_ || !is_all || known_through_;
+            increment_wanted_ = increment_wanted_ || !may_start || known_through_;
         }
     }
     turn(now);
 }
 
-/// True: no read has to bring it soon.
+/// False: a read has to bring it soon.
 bool Machine::take_handed(const HandOver& handed, Via via) {
     Partition* partition = find_partition(handed.partition);
     if (partition == nullptr) {

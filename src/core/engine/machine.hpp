@@ -8,6 +8,7 @@
 
 #include "core/engine/brought.hpp"
 #include "core/engine/engine.hpp"
+#include "core/engine/handed.hpp"
 #include "core/engine/model.hpp"
 #include "core/engine/node_pool.hpp"
 #include "core/engine/ready_queue.hpp"
@@ -328,10 +329,9 @@ private:
     /// All rows up to here have been loaded, or are not ours. Nothing: the store cannot say.
     std::optional<Sequence> known_through_{};
     Brought brought_{};
-    /// The read that began the increment we are in the middle of; 0: none.
-    std::uint64_t increment_began_ = 0;
-    /// Works that wait for the next complete increment.
-    std::vector<std::pair<PartitionId, Sequence>> unproven_{};
+    Handed handed_{};
+    std::uint64_t increment_began_ = 0;  ///< by this read, and we are in its middle; 0: none
+    std::vector<std::pair<PartitionId, Sequence>> unproven_{};  ///< until an increment is complete
     std::deque<LaneRead> lane_reads_{};
     std::vector<LaneRead> lanes_asked_{};
     /// Rows with a due time up to here are in memory or accounted for otherwise.

@@ -347,6 +347,7 @@ void Machine::void_everything(std::string_view why) {
     commands_seen_.clear();
     position_.clear();
     known_through_.reset();
+    handed_.clear();
     increment_began_ = 0;
     read_is_void_ = true;
     registry_version_ = 0;

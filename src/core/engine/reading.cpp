@@ -74,6 +74,10 @@ bool Machine::read_increment(ReadRequest& request) {
     request.kind = Kind::increment;
     request.position = position_;
     request.known_through = known_through_.value_or(0);
+    request.known = handed_.known();
+    if (increment_began_ == 0) {
+        handed_.increment_begins();
+    }
     for (const auto& [id, partition] : owned_) {
         request.partitions.push_back(id);
     }
@@ -190,6 +194,7 @@ void Machine::read_everything_again() {
     emit({.kind = Event::Kind::rescan, .text = "the reader reconnected"});
     position_.clear();
     known_through_.reset();
+    handed_.clear();
     increment_began_ = 0;
     increment_wanted_ = true;
     for (LaneRead& read : lanes_asked_) {
@@ -233,6 +238,7 @@ void Machine::on_increment(ReadPage& page) {
     if (!page.more) {
         increment_since_suspects_ = increment_since_suspects_ || increment_began_ > suspects_read_;
         prove_lanes(std::exchange(increment_began_, 0));
+        handed_.increment_ends();
     }
     const bool busy = page.more || !page.entries.empty();
     increment_wanted_ = increment_wanted_ || page.more || first;

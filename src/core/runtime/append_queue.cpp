@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "core/runtime/thread_name.hpp"
@@ -271,6 +272,13 @@ std::vector<AppendResult> AppendQueue::store(std::span<const Append> items,
     }
 }
 
+/// Of each transaction.
+void AppendQueue::count_rows(std::vector<engine::HandOver>& handed) {
+    std::unordered_map<std::uint64_t, std::uint32_t> rows;
+    for (const engine::HandOver& one : handed) ++rows[one.transaction];
+    for (engine::HandOver& one : handed) one.transaction_rows = rows[one.transaction];
+}
+
 void AppendQueue::hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before) {
     std::vector<engine::HandOver> fresh;
     bool is_unknown = false;
@@ -280,10 +288,14 @@ void AppendQueue::hand_over(const Round& round, Mailbox& mailbox, std::uint64_t 
             const AppendResult& result = ticket->results[i];
             is_unknown = is_unknown || result.status == AppendResult::Status::unknown;
             if (result.status != AppendResult::Status::fresh) continue;
-            fresh.push_back(
-                {ticket->items[i].message, result.sequence, result.partition, reads_before});
+            fresh.push_back({.message = ticket->items[i].message,
+                             .sequence = result.sequence,
+                             .partition = result.partition,
+                             .reads_before = reads_before,
+                             .transaction = result.transaction});
         }
     }
+    count_rows(fresh);
     if (!fresh.empty()) mailbox.append(std::move(fresh));
     if (is_unknown) mailbox.wake();  // a read finds out
 }

@@ -150,14 +150,16 @@ void append_round(Database& db, std::span<const Append> batch, std::span<const H
     Batch b;
     for (const std::size_t i : round) b.add(batch[i], homes[i]);
     b.leave_out_blanks();
-    const auto fresh = [&](std::size_t i, Sequence sequence) {
-        return AppendResult{
-            .id = batch[i].message->id, .sequence = sequence, .partition = homes[i].partition};
+    const auto fresh = [&](std::size_t i, Sequence sequence, std::int64_t transaction) {
+        return AppendResult{.id = batch[i].message->id,
+                            .sequence = sequence,
+                            .partition = homes[i].partition,
+                            .transaction = static_cast<std::uint64_t>(transaction)};
     };
     if (std::optional<Rows> rows = append_new(db, b)) {
         for (const std::size_t i : round) {
             rows->next();
-            results[i] = fresh(i, rows->integer(0));
+            results[i] = fresh(i, rows->integer(0), rows->integer(1));
         }
         return;
     }
@@ -168,7 +170,7 @@ void append_round(Database& db, std::span<const Append> batch, std::span<const H
     for (std::size_t n = 0; rows.next(); ++n) {
         const std::size_t i = round[n];
         if (!rows.is_null(1)) {
-            results[i] = fresh(i, rows.integer(1));
+            results[i] = fresh(i, rows.integer(1), rows.integer(5));
         } else {
             results[i] = {.status = rows.flag(3) ? Status::duplicate : Status::conflict,
                           .id = rows.uuid(2),

@@ -151,18 +151,21 @@ void read_increment(Session session, const ReadRequest& request, ReadPage& page)
     const Ints partitions = unique(request.partitions);
     Place place = decode(request.position);
     const bool is_first = place.up_to.empty();
+    Texts known;
+    for (const std::uint64_t transaction : request.known) known.add(std::to_string(transaction));
     RowsFound found;
     if (place.known.empty()) {
         found = take_rows(db.read(sql::read_position, partitions), page);
         page.position = found.snapshot;
     } else if (is_first) {
-        found = take_rows(db.read(sql::read_new, partitions, place.known, limit_of(request)), page);
+        found = take_rows(db.read(sql::read_new, partitions, place.known, limit_of(request), known),
+                          page);
         place.up_to = found.snapshot;
         // The database is not the one that gave us the position: everything is read anew.
         page.reconnected = end_of(found.snapshot) < end_of(place.known);
     } else {
         found = take_rows(db.read(sql::read_new_next, partitions, place.known, place.up_to,
-                                  place.after, limit_of(request), rows_of_each(request)),
+                                  place.after, limit_of(request), rows_of_each(request), known),
                           page);
     }
     if (found.has_commands) read_commands(db, partitions, page);

@@ -21,6 +21,9 @@ namespace {
 
 /// Of libcurl's, for the next requests: some kilobytes each.
 constexpr std::size_t kHandlesKept = 256;
+/// Results: whoever gets them goes on while the next ones are read. Few enough that no side waits for the other, and
+/// more than one, because telling wakes a thread.
+constexpr std::size_t kToldTogether = 8;
 
 }  // namespace
 
@@ -61,7 +64,7 @@ struct HttpOut::Parts {
     /// The thread's own.
     std::vector<Easy> handles{};
     Urls urls{};
-    bool has_told = false;
+    std::size_t told = 0;
     std::unordered_map<Number, UnderWay> under_way{};
     std::set<std::pair<LocalTime, Number>> looks{};
     Resolver resolver;
@@ -97,7 +100,7 @@ void HttpOut::Parts::run() {
 }
 
 void HttpOut::Parts::tell_after_results() {
-    if (std::exchange(has_told, false) && options.after_results) options.after_results();
+    if (std::exchange(told, 0) > 0 && options.after_results) options.after_results();
 }
 
 void HttpOut::Parts::take_orders() {
@@ -121,7 +124,7 @@ void HttpOut::Parts::begin(Order order) {
         std::make_unique<Transfer>(spare_handle(), std::move(request), std::move(on_result), number,
                                    options, parts, multi, now);
     if (std::optional<Result> refused = transfer->refusal(parts)) {
-        has_told = true;
+        ++told;
         transfer->answer(std::move(*refused));
         return keep_handle(*transfer);
     }
@@ -156,6 +159,7 @@ void HttpOut::Parts::collect() {
             continue;
         }
         end(transfer->number(), transfer->finish(ended->code, now));
+        if (told >= kToldTogether) tell_after_results();
     }
 }
 
@@ -185,7 +189,7 @@ void HttpOut::Parts::end(Number number, Result result) {
     under_way.erase(found);
     looks.erase({one.look_at, number});
     if (one.is_going) multi.remove(one.transfer->handle(), one.transfer->host());
-    has_told = true;
+    ++told;
     one.transfer->answer(std::move(result));
     keep_handle(*one.transfer);
 }

@@ -27,7 +27,7 @@ struct HttpOutOptions {
     Duration connection_idle = std::chrono::seconds{60};
     /// "10.0.0.2,10.0.0.3:5353". Empty: those of /etc/resolv.conf.
     std::string name_servers{};
-    /// Called on the thread of HttpOut, like OnResult, when the results that are at hand have been told.
+    /// Called on the thread of HttpOut, like OnResult, when some results have been told, and before it waits for more.
     std::function<void()> after_results{};
 };
 

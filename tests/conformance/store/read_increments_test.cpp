@@ -49,6 +49,27 @@ TEST_P(StoreConformance, AStoreThatSaysHowFarItIsCompleteNeverShowsMoreBelowThat
     EXPECT_EQ(nothing_new.complete_through, second_row);
 }
 
+TEST_P(StoreConformance, AnIncrementLeavesOutTheTransactionsThatItsReaderKnowsAndNoOthers) {
+    declare_box({.partitions = 4});
+    Host host = owner();
+    const Position position = host.read({.partitions = host.partitions()}).position;
+    const std::vector<AppendResult> known = append_all({order(1), order(2), order(3)});
+    if (known.front().transaction == 0) GTEST_SKIP() << "it cannot leave a transaction out";
+    append(order(4));
+    append(order(5));
+    ReadRequest request{.partitions = host.partitions(), .position = position, .rows_max = 1};
+    request.known = {known.front().transaction};
+
+    const ReadPage first = host.read(request);
+    request.position = first.position;
+    const ReadPage second = host.read(request);
+
+    EXPECT_EQ(known.back().transaction, known.front().transaction);
+    EXPECT_THAT(bodies(first.entries), ElementsAre("order 4"));
+    EXPECT_THAT(bodies(second.entries), ElementsAre("order 5"));
+    EXPECT_THAT(bodies(host.scan()), testing::SizeIs(5)) << "only increments leave them out";
+}
+
 TEST_P(StoreConformance, NothingIsMissingBetweenAPositionAndALaterScan) {
     declare_box();
     append(order(1));

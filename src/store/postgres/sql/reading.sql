@@ -14,12 +14,13 @@ select pg_current_snapshot()::text, waybill.clock(), waybill.generation(),
 -- name: read_new
 -- The first page of an increment: what was not visible in the snapshot $2 and is now. By the transaction
 -- that wrote it, never by what is in the key ("+ 0", "is not true"): its index would walk over all that is open.
+-- Without the transactions $4, which the reader knows.
 with h as materialized (
     select pg_current_snapshot()::text as text, pg_current_snapshot() as snapshot,
         waybill.clock() as now, waybill.generation() as generation,
         exists (select from waybill.command c
             where c.partition = any ($1::integer[]) and not c.answered) as commands,
-        pg_snapshot_xmax($2::text::pg_snapshot) as before)
+        pg_snapshot_xmax($2::text::pg_snapshot) as before, $4::text[]::xid8[] as known)
 select h.text, h.now, h.generation, h.commands, r.*
 from h
 left join lateral (
@@ -30,8 +31,8 @@ left join lateral (
         union all
         select * from waybill.open
         where xact = any (array(select pg_snapshot_xip($2::text::pg_snapshot)))) n
-    where n.parked is not true and n.partition + 0 = any ($1::integer[])
-        and pg_visible_in_snapshot(n.xact, h.snapshot)
+    where n.xact <> all (h.known) and n.parked is not true
+        and n.partition + 0 = any ($1::integer[]) and pg_visible_in_snapshot(n.xact, h.snapshot)
     order by n.sequence limit $3::integer) r on true
 order by r.sequence;
 
@@ -39,12 +40,14 @@ order by r.sequence;
 -- A further page of the same increment: not visible in $2, visible in $3, after the sequence $4. Of each
 -- partition $6 rows: all together they are complete up to the first place where one of them had more, and
 -- the page ends there (`more`). With as many of each as a page holds, most of what is read would be thrown away.
+-- Without the transactions $7.
 with h as materialized (
     select pg_current_snapshot()::text as text, waybill.clock() as now,
         waybill.generation() as generation,
         exists (select from waybill.command c
             where c.partition = any ($1::integer[]) and not c.answered) as commands,
-        $2::text::pg_snapshot as known, $3::text::pg_snapshot as up_to),
+        $2::text::pg_snapshot as known, $3::text::pg_snapshot as up_to,
+        $7::text[]::xid8[] as known_to_reader),
 found as materialized (
     select n.* from h cross join unnest($1::integer[]) as p (id)
     cross join lateral (
@@ -52,6 +55,7 @@ found as materialized (
             o.strikes, o.solo_epoch, o.progress, o.only_targets
         from waybill.open o
         where o.partition = p.id and o.parked = false and o.sequence > $4::bigint
+            and o.xact <> all (h.known_to_reader)
             and not pg_visible_in_snapshot(o.xact, h.known)
             and pg_visible_in_snapshot(o.xact, h.up_to)
         order by o.sequence limit $6::integer) n),
