@@ -14,9 +14,11 @@ protected:
     HandingOver() { store_is_in_order = false; }
 
     /// In the store, and nobody has heard of it.
-    engine::HandOver store_one(const std::string& body, std::uint64_t reads_before,
-                               const std::string& lane = {}) {
-        auto made = std::make_shared<Message>(message(body, lane));
+    engine::HandOver store_one(const std::string& body, std::uint64_t reads_before) {
+        return store_one(message(body), reads_before);
+    }
+    engine::HandOver store_one(Message what, std::uint64_t reads_before) {
+        auto made = std::make_shared<Message>(std::move(what));
         made->id = uuid7(clock.wall(), random_);
         const std::vector<Append> batch{{.message = made}};
         const AppendResult result = store->append(batch).front();
@@ -83,14 +85,11 @@ class LeavingOut : public HandingOver {
 protected:
     std::vector<std::vector<std::uint64_t>> left_out;
 
-    void watch_increments() {
-        stepper->after_read = [this](const ReadRequest& request) {
-            if (request.kind == ReadRequest::Kind::increment) left_out.push_back(request.known);
-        };
+    void note(const ReadRequest& request) {
+        if (request.kind == ReadRequest::Kind::increment) left_out.push_back(request.known);
     }
-    engine::HandOver written_by(std::uint64_t transaction, std::uint32_t rows,
-                                const std::string& body, const std::string& lane = {}) {
-        engine::HandOver handed = store_one(body, stepper->engine().overtaking_reads(), lane);
+    engine::HandOver written_by(std::uint64_t transaction, std::uint32_t rows, Message what) {
+        engine::HandOver handed = store_one(std::move(what), stepper->engine().overtaking_reads());
         handed.transaction = transaction;
         handed.transaction_rows = rows;
         return handed;
@@ -99,10 +98,9 @@ protected:
 
 TEST_F(LeavingOut, ATransactionThatIsInMemoryIsLeftOutOfTheNextIncrementAndOfNoOther) {
     hold_all = "a";
-    run(a_box("orders", {}, {"a"}));
-    watch_increments();
+    run(a_box("orders", {}, {"a"})).after_read = [this](const ReadRequest& read) { note(read); };
 
-    hand_over(written_by(7, 1, "1"));
+    hand_over(written_by(7, 1, message("1")));
     read_increment();
     read_increment();
 
@@ -111,15 +109,35 @@ TEST_F(LeavingOut, ATransactionThatIsInMemoryIsLeftOutOfTheNextIncrementAndOfNoO
 
 /// Its row with a lane, or one that was not handed over, would never have come.
 TEST_F(LeavingOut, ATransactionThatIsNotWhollyInMemoryIsRead) {
-    run(a_box("orders", {.lanes = Lanes::strict}, {"a"}));
-    watch_increments();
+    run(a_box("orders", {.lanes = Lanes::strict}, {"a"})).after_read =
+        [this](const ReadRequest& read) { note(read); };
 
-    hand_over(written_by(7, 2, "1"));
-    hand_over(written_by(7, 2, "2", "lane"));
+    hand_over(written_by(7, 2, message("1")));
+    hand_over(written_by(7, 2, message("2", "lane")));
     read_increment();
 
     EXPECT_THAT(left_out, testing::Each(testing::IsEmpty()));
     EXPECT_EQ(stepper->starts(), (Starts{"a:1", "a:2"}));
+}
+
+/// Seed 45553: due rows had been read without it, and then the increment left it out.
+TEST_F(LeavingOut, AScheduledOneThatIsHandedOverWhileDueRowsAreReadIsRead) {
+    Stepper& engine = run(a_box("orders", {}, {"a"}));
+    bool is_handed_over = false;
+    engine.after_read = [&](const ReadRequest& read) {
+        note(read);
+        if (read.kind != ReadRequest::Kind::due || std::exchange(is_handed_over, true)) return;
+        Message scheduled = message("1");
+        scheduled.not_before = read.due_until - 1s;
+        engine.engine().on_appended(
+            clock.now(), std::vector<engine::HandOver>{written_by(7, 1, std::move(scheduled))});
+    };
+
+    engine.run_for(3min);
+
+    ASSERT_TRUE(is_handed_over);
+    EXPECT_THAT(left_out, testing::Each(testing::IsEmpty()));
+    EXPECT_EQ(engine.starts(), (Starts{"a:1"}));
 }
 
 }  // namespace

@@ -120,11 +120,13 @@ void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
         if (brought_.has_since(handed.reads_before, handed.sequence)) {
             continue;
         }
+        const bool is_overlooked = side_read_is_out();
         const bool follows =
-            known_through_ && handed.sequence == *known_through_ + 1 && !side_read_is_out();
+            known_through_ && handed.sequence == *known_through_ + 1 && !is_overlooked;
         const bool may_start = take_handed(handed, follows ? Via::increment : Via::hand_over);
         const Partition* partition = find_partition(handed.partition);
-        const bool is_known = may_start && (partition == nullptr || is_caught_up(*partition));
+        const bool is_known =
+            may_start && !is_overlooked && (partition == nullptr || is_caught_up(*partition));
         if (is_known) {
             handed_.take(handed.transaction, handed.transaction_rows);
         }
