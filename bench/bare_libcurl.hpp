@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@ public:
             ::curl_multi_perform(multi_, &count);
             while (const CURLMsg* message = ::curl_multi_info_read(multi_, &count)) {
                 CURL* const easy = message->easy_handle;
+                if (message->data.result != CURLE_OK) throw std::runtime_error("not answered");
                 ::curl_multi_remove_handle(multi_, easy);
                 --open;
                 if (left-- > 0) ::curl_multi_add_handle(multi_, easy);

@@ -146,6 +146,9 @@ engine::Options draw_engine(Dice& dice) {
     if (dice.chance(0.5)) options.page_rows = static_cast<std::uint32_t>(dice.between(1, 20));
     if (dice.chance(0.2)) options.page_bytes = static_cast<std::uint64_t>(dice.between(300, 4000));
     if (dice.chance(0.3)) options.settle_rows = static_cast<std::uint32_t>(dice.between(1, 20));
+    if (dice.chance(0.3)) {
+        options.settle_halves_from = static_cast<std::uint32_t>(dice.between(2, 6));
+    }
     if (dice.chance(0.5)) options.lane_rows = static_cast<std::uint32_t>(dice.between(1, 6));
     if (dice.chance(0.4)) {
         options.window_bytes = static_cast<std::uint64_t>(dice.between(64 << 10, 128 << 10));

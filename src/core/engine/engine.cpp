@@ -24,6 +24,7 @@ Problems check(const Config& config) {
             "engine.poll: must be more than zero, and poll_active at most poll_idle");
     require(options.page_rows >= 1 && options.settle_rows >= 1 && options.lane_rows >= 1,
             "engine: page_rows, settle_rows and lane_rows must be at least 1");
+    require(options.settle_halves_from >= 2, "engine: settle_halves_from must be at least 2");
     require(
         options.reconcile > 0ms && options.due_ahead > 0ms && options.shutdown_timeout >= 0ms,
         "engine: reconcile and due_ahead must be more than zero, shutdown_timeout not negative");

@@ -171,8 +171,8 @@ bool Machine::side_read_is_out() const {
 
 /// Every event finds decided what followed from those before it.
 void Machine::begin(LocalTime now) {
-    conclude_settled();
     now_ = now;
+    conclude_settled();
 }
 
 /// Everything that time or an event made possible, in the order in which one thing enables the next.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/assert.hpp"
 #include "core/engine/machine.hpp"
 
 /// Who is alive, what is ours, what we ask for and what we give away.
@@ -293,6 +294,7 @@ void Machine::on_taken(const std::vector<Taken>& taken) {
 }
 
 void Machine::drop_partition(PartitionId id, Event::Kind why) {
+    WAYBILL_ASSERT(settled_.empty());
     Partition& partition = *owned_.at(id);
     // Handlers of a lost partition go on running, but what they answer counts for nothing.
     std::vector<RunId> running;

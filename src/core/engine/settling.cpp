@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t kDetailBytesMax = std::size_t{4} << 20;
 /// What was refused alone is tried again after this: a try may take as long as a statement may, and the others wait.
 constexpr Duration kHeldBack = 10s;
-/// Fewer are settled together, whoever waits.
-constexpr std::size_t kWorthHalving = 128;
 
 }  // namespace
 
@@ -35,7 +33,7 @@ void Machine::mark_dirty(Work& work, bool somebody_waits) {
 /// store settles, and the store while handlers run.
 std::size_t Machine::settle_rows() const {
     const bool halves = settle_pace_.hurries() && in_flight_ == 0 && settled_.empty() &&
-                        dirty_.size() >= kWorthHalving;
+                        dirty_.size() >= config_.options.settle_halves_from;
     return halves ? std::min(settle_limit_, dirty_.size() / 2) : settle_limit_;
 }
 
@@ -174,8 +172,11 @@ void Machine::on_settled(const SettleReply& reply) {
         commands_seen_.erase(answer.id);
     }
     settled_ = std::exchange(sent_, {});
-    if (reply.lost.empty() && !dirty_.empty()) {
-        next_channel_call();  // take_commands() hands it out before the rest is decided
+    // take_commands() hands it out before the rest is decided. Not where a read would make room for itself by throwing out
+    // what is about to start.
+    if (reply.lost.empty() && !dirty_.empty() &&
+        memory_used() <= config_.options.window_bytes / 4 * 3) {
+        next_channel_call();
     }
     if (!outstanding_) {
         conclude_settled();

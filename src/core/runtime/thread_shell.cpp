@@ -80,7 +80,10 @@ void ThreadShell::feed(Letters& letters, LocalTime now) {
         engine_.on_outcomes(now, letters.completed);
     }
     if (letters.beat) engine_.on_beat(now, std::move(*letters.beat));
-    if (letters.channel) engine_.on_channel(now, std::move(*letters.channel));
+    if (letters.channel) {
+        engine_.on_channel(now, std::move(*letters.channel));
+        act(now);  // the store goes on while the other letters are read
+    }
     if (!letters.appended.empty()) engine_.on_appended(now, letters.appended);
     for (auto& wait : letters.idle_waits) {
         // Idle is what it is after a look at the store that began now.
