@@ -194,7 +194,7 @@ struct ReadRequest {
     Position position{};
     /// increment: the asker has all rows up to here; only of a store that said `complete_through`.
     Sequence known_through = 0;
-    /// increment: the asker has all rows of these transactions; they are left out. See AppendResult::transaction.
+    /// increment: the asker needs no row of these transactions; they are left out. See AppendResult::transaction.
     std::vector<std::uint64_t> known{};
     PartitionId partition = 0;
     Sequence after = 0;
