@@ -131,6 +131,33 @@ TEST_F(SettlingRounds, TheStoreGetsItsNextCallBeforeTheRestIsDecided) {
     EXPECT_EQ(third.runs.size(), kLanes / 2);
 }
 
+/// A read made room for itself by throwing out those that were about to start.
+TEST_F(SettlingTogether, WhereMemoryIsShortWhatFollowsIsDecidedFirst) {
+    engine::Config with;
+    with.options.window_bytes = 64 << 10;
+    with.options.settle_halves_from = 2;
+    with.boxes.push_back(a_box("orders", {.lanes = Lanes::strict}, {"a"}));
+    Stepper& stepper = run(std::move(with));
+    hold_all = "a";
+    std::vector<Message> messages;
+    for (int i = 0; i < 400; ++i) {
+        messages.push_back(message("m", "lane " + std::to_string(i / 2)));
+    }
+    stepper.append(std::move(messages));
+    ASSERT_GE(stepper.engine().status().window_used, std::uint64_t{48} << 10);
+    std::vector<engine::Completed> completed;
+    for (const engine::Run& run : stepper.held()) {
+        completed.push_back({run.id, engine::RunResults(1, engine::RunResult{})});
+    }
+    engine::Engine& engine = stepper.engine();
+    engine.on_outcomes(clock.now(), completed);
+    const engine::Commands first = engine.take_commands();
+
+    engine.on_channel(clock.now(), store->settle(std::get<SettleBatch>(*first.channel)));
+
+    EXPECT_FALSE(engine.take_commands().runs.empty());
+}
+
 /// It looked for what it could settle a thousand times a second, for as long as the inline run took.
 TEST_F(SettlingTogether, WhatWaitsForAnInlineRunLetsTheEngineSleep) {
     engine::LocalBox box = a_box("orders", {}, {"quick", "inline"});

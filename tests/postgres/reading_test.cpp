@@ -104,6 +104,17 @@ TEST_F(Postgres, AMessageThatCommitsBetweenTwoPagesIsNotSkipped) {
     EXPECT_THAT(bodies(third), ElementsAre("order 1"));
 }
 
+/// Without it increments could leave nothing out, and nobody would notice but by the time it takes.
+TEST_F(Postgres, AnAppendSaysWhichTransactionWroteItsRowsWithAndWithoutDedupKeys) {
+    const std::vector<AppendResult> plain = append({order(1), order(2)});
+    const std::vector<AppendResult> keyed = append({order(3, "a"), order(4, "b")});
+
+    EXPECT_NE(plain[0].transaction, 0U);
+    EXPECT_EQ(plain[1].transaction, plain[0].transaction);
+    EXPECT_GT(keyed[0].transaction, plain[0].transaction);
+    EXPECT_EQ(keyed[1].transaction, keyed[0].transaction);
+}
+
 TEST_F(Postgres, AMessageOfASavepointIsReadWithItsTransaction) {
     const Taken taken = own(*store_);
     const Position start = increment(taken, "").position;

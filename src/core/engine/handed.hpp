@@ -9,10 +9,11 @@
 namespace waybill::engine {
 
 /// Transactions of which every row was handed over and is in memory, comes back by itself when it is due, or is not
-/// ours: increments need not bring them, and under load they would bring little else. Only a hint: what is not known to be complete is read.
+/// ours: increments need not bring them, and under load they would bring little else. Only a hint: what is not known
+/// to be complete is read.
 class Handed {
 public:
-    /// A row of this transaction is in memory; it wrote so many. They come one after the other.
+    /// A row of this transaction is known; it wrote so many. They come one after the other.
     void take(std::uint64_t transaction, std::uint32_t rows) {
         if (transaction != last_) {
             last_ = transaction;

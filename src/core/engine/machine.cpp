@@ -123,17 +123,17 @@ void Machine::on_appended(LocalTime now, std::span<const HandOver> messages) {
         const bool is_overlooked = side_read_is_out();
         const bool follows =
             known_through_ && handed.sequence == *known_through_ + 1 && !is_overlooked;
-        const bool may_start = take_handed(handed, follows ? Via::increment : Via::hand_over);
+        const bool needs_no_read = take_handed(handed, follows ? Via::increment : Via::hand_over);
         const Partition* partition = find_partition(handed.partition);
         const bool is_known =
-            may_start && !is_overlooked && (partition == nullptr || is_caught_up(*partition));
+            needs_no_read && !is_overlooked && (partition == nullptr || is_caught_up(*partition));
         if (is_known) {
             handed_.take(handed.transaction, handed.transaction_rows);
         }
         if (follows && is_known) {
             known_through_ = handed.sequence;
         } else {
-            increment_wanted_ = increment_wanted_ || !may_start || known_through_;
+            increment_wanted_ = increment_wanted_ || !needs_no_read || known_through_;
         }
     }
     turn(now);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "core/runtime/thread_name.hpp"
@@ -14,6 +13,20 @@ namespace waybill::runtime {
 namespace {
 
 constexpr int kTries = 3;
+
+/// How many rows each transaction wrote. Nearly always all of them are of one, or the store names none.
+void count_rows(std::vector<engine::HandOver>& handed) {
+    std::uint64_t counted = 0;
+    std::uint32_t rows = 0;
+    for (engine::HandOver& one : handed) {
+        if (one.transaction != counted) {
+            counted = one.transaction;
+            rows = static_cast<std::uint32_t>(
+                std::ranges::count(handed, counted, &engine::HandOver::transaction));
+        }
+        one.transaction_rows = rows;
+    }
+}
 
 std::vector<AppendResult> all_unknown(std::span<const Append> items) {
     std::vector<AppendResult> results;
@@ -270,13 +283,6 @@ std::vector<AppendResult> AppendQueue::store(std::span<const Append> items,
             if (!again || attempt == kTries || system_clock().now() >= patient_until) throw;
         }
     }
-}
-
-/// Of each transaction.
-void AppendQueue::count_rows(std::vector<engine::HandOver>& handed) {
-    std::unordered_map<std::uint64_t, std::uint32_t> rows;
-    for (const engine::HandOver& one : handed) ++rows[one.transaction];
-    for (engine::HandOver& one : handed) one.transaction_rows = rows[one.transaction];
 }
 
 void AppendQueue::hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before) {

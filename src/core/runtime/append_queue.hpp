@@ -107,7 +107,6 @@ private:
     void carry_out_together(Round& round, LocalTime patient_until);
     void carry_out_alone(Ticket& ticket, LocalTime patient_until);
     std::vector<AppendResult> store(std::span<const Append> items, LocalTime patient_until);
-    static void count_rows(std::vector<engine::HandOver>& handed);
     static void hand_over(const Round& round, Mailbox& mailbox, std::uint64_t reads_before);
     static void answer(Ticket& ticket);
 

@@ -206,10 +206,10 @@ select i.partition, i.sequence, i.id, i.lane_number, i.not_before from item i
 returning sequence, xact;
 
 -- name: append
-select *, pg_current_xact_id() from waybill.append($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::text[],
-    $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[],
-    $13::text[], $14::text[], $15::text[], $16::bytea[], $17::text[], $18::bigint[], $19::bytea[],
-    $20::boolean);
+select *, pg_current_xact_id()
+from waybill.append($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::text[], $6::text[],
+    $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[],
+    $14::text[], $15::text[], $16::bytea[], $17::text[], $18::bigint[], $19::bytea[], $20::boolean);
 
 -- ---- settle ---------------------------------------------------------------------------------------
 
