@@ -41,7 +41,8 @@ constexpr const char* kEmpty =
     "delete from waybill.box; delete from waybill.partition; delete from waybill.instance;"
     "delete from waybill.target; delete from waybill.message; delete from waybill.open;"
     "delete from waybill.finished; delete from waybill.dead; delete from waybill.attempt;"
-    "delete from waybill.low_water; delete from waybill.dedup; delete from waybill.command; delete "
+    "delete from waybill.low_water; delete from waybill.lane_row; delete from waybill.lane_list;"
+    "delete from waybill.dedup; delete from waybill.command; delete "
     "from waybill.note;"
     "update waybill.store set registry_version = 0;";
 

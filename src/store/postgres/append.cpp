@@ -3,7 +3,6 @@
 #include <set>
 
 #include "calls.hpp"
-#include "core/sha256.hpp"
 #include "error_map.hpp"
 
 namespace waybill::postgres {
@@ -18,20 +17,12 @@ struct Home {
     std::optional<std::int64_t> lane{};
 };
 
-/// waybill.lane_number(): the first 8 bytes of SHA-256.
-std::uint64_t lane_number(std::string_view lane) {
-    std::uint64_t number = 0;
-    const auto hash = sha256(lane);
-    for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8 | hash[i];
-    return number;
-}
-
 Home home_of(const Message& message, const BoxRow& box) {
     if (message.lane.empty()) return {box.partition_of(message)};
-    const std::uint64_t number = lane_number(message.lane);
+    const std::int64_t number = lane_number(message.lane);
     // Its slot is the first ten bits of the same hash.
-    return {box.partition_at(static_cast<std::uint32_t>(number >> 54)),
-            static_cast<std::int64_t>(number)};
+    return {box.partition_at(static_cast<std::uint32_t>(static_cast<std::uint64_t>(number) >> 54)),
+            number};
 }
 
 /// The columns of a batch.

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "calls.hpp"
+#include "waybill/system.hpp"
 
 /// What is new is what was not visible in one snapshot and is in a later one. A sequence is drawn
 /// before its transaction commits, so that "larger than the last I saw" would skip late committers for
@@ -180,20 +181,44 @@ void read_increment(Session session, const ReadRequest& request, ReadPage& page)
     page.position = encode(place);
 }
 
+/// Rows that may be beside the list of lanes: they are looked through with every read. And how many are listed by one
+/// statement, and for how long before the caller has something else to do.
+constexpr std::int32_t kUnlistedMax = 2'048;
+constexpr std::int64_t kListedAtOnce = 50'000;
+constexpr Duration kListingMax = std::chrono::milliseconds{500};
+
+/// False: there is more to list than there is time.
+bool list_lanes(Database& db, LocalTime until) {
+    for (;;) {
+        Rows rows = db.read(sql::list_lanes, kListedAtOnce);
+        rows.next();
+        if (rows.flag(0)) return true;
+        if (system_clock().now() >= until) return false;
+    }
+}
+
 void read_lanes(Session session, const ReadRequest& request, ReadPage& page) {
     Ints partitions;
     Texts lanes;
+    Longs numbers;
     Longs first;
     for (const LaneRef& wanted : request.lanes) {
         partitions.add(wanted.partition);
         lanes.add(wanted.lane);
+        numbers.add(lane_number(wanted.lane));
         first.add(wanted.from);
     }
     const auto lane_rows = static_cast<std::int32_t>(request.lane_rows);
-    RowsFound found = take_rows(
-        session.db.read(sql::read_lanes, partitions, lanes, first, lane_rows, limit_of(request)),
-        page);
-    fill(session, std::move(found.rows), request, page);
+    const LocalTime until = system_clock().now() + kListingMax;
+    for (;;) {
+        RowsFound found =
+            take_rows(session.db.read(sql::read_lanes, partitions, lanes, numbers, first, lane_rows,
+                                      limit_of(request), kUnlistedMax),
+                      page);
+        if (!found.more) return fill(session, std::move(found.rows), request, page);
+        page.more = true;  // what is asked for comes with the next read, if time is up
+        if (!list_lanes(session.db, until) || system_clock().now() >= until) return;
+    }
 }
 
 void read_rows(Session session, const ReadRequest& request, ReadPage& page) {

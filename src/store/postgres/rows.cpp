@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/sha256.hpp"
 #include "waybill/store.hpp"
 
 namespace waybill::postgres {
@@ -98,6 +99,13 @@ MessageRow message_row(Session session, const Rows& rows, int first) {
     message->body = rows.bytes(first + 16);
     row.message = std::move(message);
     return row;
+}
+
+std::int64_t lane_number(std::string_view lane) {
+    std::uint64_t number = 0;
+    const auto hash = sha256(lane);
+    for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8 | hash[i];
+    return static_cast<std::int64_t>(number);
 }
 
 std::optional<std::string> attributes_literal(const Attributes& attributes) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "boxes.hpp"
@@ -27,6 +29,9 @@ struct OpenRow {
     /// The sequence of its message row.
     Sequence message = 0;
 };
+
+/// waybill.lane_number(): the first 8 bytes of SHA-256.
+std::int64_t lane_number(std::string_view lane);
 
 /// The columns of open work from `first` on.
 OpenRow open_row(const Rows& rows, int first = 0);

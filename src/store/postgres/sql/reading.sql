@@ -1,9 +1,9 @@
 -- What an owner reads, by name.
 
 -- ---- read -----------------------------------------------------------------------------------------
--- All answer the snapshot they saw, the store's time and timeline, and rows of the same columns. One row
--- at least: without a sequence when there are none. The head is materialized: asking for the timeline reads a
--- file, which would otherwise be done for each row. Why rows are looked for behind "offset 0" is said in 0003_settle.sql.
+-- All answer first a row with the snapshot they saw, the store's time and timeline, and then rows of open work, whose
+-- columns begin behind those: what is the same for all is said once. The head is materialized: asking for the timeline reads
+-- a file, which would otherwise be done for each row. Why rows are looked for behind "offset 0" is said in 0003_settle.sql.
 
 -- name: read_position
 -- Where somebody begins who has read nothing yet.
@@ -21,9 +21,12 @@ with h as materialized (
         exists (select from waybill.command c
             where c.partition = any ($1::integer[]) and not c.answered) as commands,
         pg_snapshot_xmax($2::text::pg_snapshot) as before, $4::text[]::xid8[] as known)
-select h.text, h.now, h.generation, h.commands, r.*
+select h.text, h.now, h.generation, h.commands,
+    null, null as sequence, null, null, null, null, null, null, null, null, null, null
 from h
-left join lateral (
+union all
+select null, null, null, null, r.*
+from h cross join lateral (
     select n.partition, n.sequence, n.id, n.due, n.message, n.requeues, n.halted, n.parked,
         n.strikes, n.solo_epoch, n.progress, n.only_targets
     from (
@@ -33,8 +36,8 @@ left join lateral (
         where xact = any (array(select pg_snapshot_xip($2::text::pg_snapshot)))) n
     where n.xact <> all (h.known) and n.parked is not true
         and n.partition + 0 = any ($1::integer[]) and pg_visible_in_snapshot(n.xact, h.snapshot)
-    order by n.sequence limit $3::integer) r on true
-order by r.sequence;
+    order by n.sequence limit $3::integer) r
+order by sequence nulls first;
 
 -- name: read_new_next
 -- A further page of the same increment: not visible in $2, visible in $3, after the sequence $4. Of each
@@ -63,12 +66,16 @@ edge as materialized (
     select min(e.last) as last from (
         select max(f.sequence) as last from found f
         group by f.partition having count(*) >= $6::integer) e)
-select h.text, h.now, h.generation, h.commands, r.*, edge.last is not null as more
+select h.text, h.now, h.generation, h.commands,
+    null, null as sequence, null, null, null, null, null, null, null, null, null, null,
+    edge.last is not null as more
 from h cross join edge
-left join lateral (
+union all
+select null, null, null, null, r.*, null
+from edge cross join lateral (
     select f.* from found f where edge.last is null or f.sequence <= edge.last
-    order by f.sequence limit $5::integer) r on true
-order by r.sequence;
+    order by f.sequence limit $5::integer) r
+order by sequence nulls first;
 
 -- name: read_rows
 -- A scan: what is ready (or parked) in a partition after a sequence, whoever wrote it. Up to the low-water
@@ -76,10 +83,11 @@ order by r.sequence;
 with h as materialized (
     select pg_current_snapshot()::text as text, waybill.clock() as now,
         waybill.generation() as generation)
-select h.text, h.now, h.generation, false, r.*
+select h.text, h.now, h.generation, false,
+    null, null as sequence, null, null, null, null, null, null, null, null, null, null
 from h
-left join lateral (
-    select n.* from (
+union all
+(select null, null, null, null, n.* from (
         (select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
             o.strikes, o.solo_epoch, o.progress, o.only_targets
         from waybill.low_water w
@@ -96,17 +104,18 @@ left join lateral (
             and o.sequence > greatest($3::bigint,
                 (select w.through from waybill.low_water w where w.partition = $1::integer))
         order by o.sequence limit $4::integer)) n
-    order by n.sequence limit $4::integer) r on true
-order by r.sequence;
+    order by n.sequence limit $4::integer)
+order by sequence nulls first;
 
 -- name: read_due
 with h as materialized (
     select pg_current_snapshot()::text as text, waybill.clock() as now,
         waybill.generation() as generation)
-select h.text, h.now, h.generation, false, r.*
+select h.text, h.now, h.generation, false,
+    null, null as sequence, null, null as due, null, null, null, null, null, null, null, null
 from h
-left join lateral (
-    select n.* from unnest($1::integer[]) as p (id)
+union all
+(select null, null, null, null, n.* from unnest($1::integer[]) as p (id)
     cross join lateral (
         select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
             o.strikes, o.solo_epoch, o.progress, o.only_targets
@@ -114,30 +123,68 @@ left join lateral (
         where o.partition = p.id and not o.parked and o.due <> 0
             and (o.due, o.sequence) > ($2::bigint, $3::bigint) and o.due <= $4::bigint
         order by o.due, o.sequence limit $5::integer) n
-    order by n.due, n.sequence limit $5::integer) r on true
-order by r.due, r.sequence;
+    order by n.due, n.sequence limit $5::integer)
+order by due nulls first, sequence;
 
 -- name: read_lanes
--- By the hash of the lane, and then by the lane itself. Never by the partition: its index has the order that is asked for, too.
+-- Of lanes by their number $3, and then by the lane itself: what is listed, and what the list has not seen yet. Without a
+-- list, or with more than $7 rows beside it, nothing but `more`: list_lanes() comes first.
 with h as materialized (
     select pg_current_snapshot()::text as text, waybill.clock() as now,
-        waybill.generation() as generation)
-select h.text, h.now, h.generation, false, r.*
+        waybill.generation() as generation, pg_snapshot_xmax(pg_current_snapshot()) as ends),
+list as materialized (
+    select l.edition, l.seen from waybill.lane_list l cross join h
+    where l.generation = h.generation and l.through is null),
+unlisted as materialized (
+    select n.* from list cross join h cross join lateral (
+        select o.partition, o.lane, o.sequence from waybill.open o
+        where o.xact >= pg_snapshot_xmax(list.seen) and o.xact < h.ends
+        union all
+        select o.partition, o.lane, o.sequence from waybill.open o
+        where o.xact = any (array(select pg_snapshot_xip(list.seen)))) n
+    limit $7::integer + 1),
+wanted as materialized (
+    select n.* from unlisted n where n.lane = any ($3::bigint[])),
+good as materialized (
+    select l.edition from list l where (select count(*) from unlisted) <= $7::integer)
+select h.text, h.now, h.generation, false,
+    null, null as sequence, null, null, null, null, null, null, null, null, null, null,
+    not exists (select from good) as more, null as place
 from h
-left join lateral (
-    select n.*, w.place
-    from unnest($1::integer[], $2::text[], $3::bigint[]) with ordinality
-        as w (partition, lane, first, place)
+union all
+(select null, null, null, null, n.*, null, w.place
+    from good
+    cross join unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[]) with ordinality
+        as w (partition, lane, number, first, place)
     cross join lateral (
-        select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted, o.parked,
-            o.strikes, o.solo_epoch, o.progress, o.only_targets
-        from waybill.open o
-        join waybill.message m on m.id = o.id and m.lane = w.lane
-        where o.lane = waybill.lane_number(w.lane) and not o.parked
-            and o.partition + 0 = w.partition and o.sequence >= w.first
-        order by o.sequence limit $4::integer) n
-    order by w.place, n.sequence limit $5::integer) r on true
-order by r.place, r.sequence;
+        -- A row may be in both: one whose stamp is of another cluster, from which it was restored.
+        select distinct on (n.sequence) n.* from (
+            (select o.* from waybill.lane_row l
+            cross join lateral (
+                select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted,
+                    o.parked, o.strikes, o.solo_epoch, o.progress, o.only_targets
+                from waybill.open o where o.partition = l.partition and o.parked = false
+                    and o.sequence = l.sequence offset 0) o
+            join waybill.message m on m.id = o.id and m.lane = w.lane
+            where l.edition = good.edition and l.lane = w.number and l.partition = w.partition
+                and l.sequence >= w.first
+            order by l.sequence limit $5::integer)
+            union all
+            (select o.* from wanted l
+            cross join lateral (
+                select o.partition, o.sequence, o.id, o.due, o.message, o.requeues, o.halted,
+                    o.parked, o.strikes, o.solo_epoch, o.progress, o.only_targets
+                from waybill.open o where o.partition = l.partition and o.parked = false
+                    and o.sequence = l.sequence offset 0) o
+            join waybill.message m on m.id = o.id and m.lane = w.lane
+            where l.lane = w.number and l.partition = w.partition and l.sequence >= w.first
+            order by l.sequence limit $5::integer)) n
+        order by n.sequence limit $5::integer) n
+    order by w.place, n.sequence limit $6::integer)
+order by place nulls first, sequence;
+
+-- name: list_lanes
+select waybill.list_lanes($1::bigint);
 
 -- name: messages_at
 -- In the order asked for, as many as the budget of bytes holds, one at least. A message that is gone has

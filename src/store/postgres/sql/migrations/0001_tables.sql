@@ -149,8 +149,34 @@ create table waybill.open (
 create index open_xact on waybill.open (xact);
 -- These are paid only by the rows that need them.
 create index open_due on waybill.open (partition, due, sequence) where due <> 0 and not parked;
-create index open_lane on waybill.open (lane, sequence) where lane is not null and not parked;
 create index open_requeued on waybill.open (message) where message is not null;
+
+-- Which open rows are in which lane. An index would be paid by every message that has a lane, and is asked only for lanes
+-- that are longer than memory keeps. So it is a list that is made when somebody asks, in bulk and in its own order (see
+-- 0008). It is worth nothing without the other table and can be made again, so neither is logged: a crash empties both.
+create unlogged table waybill.lane_row (
+    edition bigint not null,
+    lane bigint not null,
+    partition integer not null,
+    sequence bigint not null,
+    primary key (edition, lane, partition, sequence)
+) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 10000,
+    autovacuum_vacuum_cost_delay = 0);
+-- One row at most. All open rows that the snapshot `seen` saw and that have a lane are listed in `edition`; what it did not
+-- see is looked through by whoever asks. `through`: the edition is being made and has come so far; null when it is whole.
+create unlogged table waybill.lane_list (
+    one boolean primary key default true check (one),
+    -- Of the tables it was made from.
+    generation text not null,
+    edition bigint not null,
+    seen pg_snapshot not null,
+    -- How far sequences were drawn then.
+    drawn bigint not null,
+    through bigint,
+    listed bigint not null,
+    -- With more rows than this most of them are of what is gone, and the next edition is made.
+    listed_max bigint not null
+);
 
 -- Which life of the store this is: another cluster, a promoted standby, and tables restored from a backup
 -- each are another one, and tokens of the old one prove nothing there. (pg_control_checkpoint() lags

@@ -1,0 +1,179 @@
+#include "postgres/fixture.hpp"
+#include "sql.hpp"
+
+/// Which rows are in which lane is a list that is made when somebody asks: whatever came since, and however it was made,
+/// nothing of a lane is skipped and nothing comes twice.
+namespace waybill::test {
+namespace {
+
+using testing::ElementsAre;
+
+class PostgresLanes : public Postgres {
+protected:
+    static Append laned(int number, const std::string& lane = "L") {
+        Message message = *order(number).message;
+        message.lane = lane;
+        return {.message = std::make_shared<const Message>(std::move(message))};
+    }
+    std::vector<std::string> lane(const std::string& name = "L", Sequence from = 0,
+                                  std::uint32_t rows = 64) {
+        return bodies(store_->read({.kind = ReadRequest::Kind::lanes,
+                                    .lanes = {{taken_.partition, name, from}},
+                                    .lane_rows = rows}));
+    }
+    /// One step of making the list, or of bringing it up to date.
+    bool list(std::int64_t chunk = 50'000) {
+        postgres::Rows rows = stranger()->read(postgres::sql::list_lanes, chunk);
+        rows.next();
+        return rows.flag(0);
+    }
+    std::string value(const std::string& text) const {
+        auto db = stranger();
+        postgres::Rows rows = db->script(db->in_schema(text), "test");
+        return rows.next() ? rows.string(0) : "";
+    }
+
+    Taken taken_ = own(*store_);
+};
+
+TEST_F(PostgresLanes, WhatCameAfterTheListIsRead) {
+    append({laned(1), laned(2, "another"), laned(3)});
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 3"));
+
+    append({laned(4), laned(5, "another")});
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 3", "order 4"));
+    EXPECT_THAT(lane("L", 0, 2), ElementsAre("order 1", "order 3"));
+    EXPECT_THAT(lane("another"), ElementsAre("order 2", "order 5"));
+    EXPECT_TRUE(list());
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 3", "order 4"));
+}
+
+TEST_F(PostgresLanes, AMessageWhoseTransactionCommitsAfterTheListIsNotSkipped) {
+    auto db = stranger();
+    postgres::Transaction late{*db};
+    append_on(*db, laned(1));
+    append({laned(2)});
+
+    EXPECT_THAT(lane(), ElementsAre("order 2"));
+    EXPECT_TRUE(list());
+    append({laned(3)});
+    late.commit();
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2", "order 3"));
+    EXPECT_TRUE(list());
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2", "order 3"));
+}
+
+TEST_F(PostgresLanes, AMessageThatCommitsWhileTheListIsMadeIsNotSkipped) {
+    auto db = stranger();
+    postgres::Transaction late{*db};
+    append_on(*db, laned(1));
+    append({laned(2), laned(3), laned(4)});
+
+    EXPECT_FALSE(list(2));  // what is up to the second sequence is listed
+    late.commit();
+    while (!list(2)) {
+    }
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2", "order 3", "order 4"));
+}
+
+TEST_F(PostgresLanes, AHalfMadeListIsNotRead) {
+    append({laned(1), laned(2), laned(3)});
+    EXPECT_FALSE(list(1));
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2", "order 3"));
+}
+
+TEST_F(PostgresLanes, MoreThanOneStatementShouldListMakesTheListAnew) {
+    append({laned(1)});
+    while (!list(1)) {
+    }
+    std::vector<Append> many;
+    for (int i = 2; i <= 20; ++i) many.push_back(laned(i));
+    append(many);
+
+    EXPECT_FALSE(list(1));
+    while (!list(1)) {
+    }
+
+    EXPECT_EQ(value("select edition from waybill.lane_list"), "2");
+    EXPECT_EQ(lane().size(), 20U);
+}
+
+TEST_F(PostgresLanes, AListThatIsMostlyOfWhatIsGoneIsMadeAnew) {
+    append({laned(1), laned(2)});
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+    store_->settle(finish(taken_, scan(taken_).entries.at(0)));
+    EXPECT_THAT(lane(), ElementsAre("order 2"));
+
+    schema_.run("update waybill.lane_list set listed_max = 1");
+    while (!list()) {
+    }
+
+    EXPECT_THAT(lane(), ElementsAre("order 2"));
+    EXPECT_EQ(value("select count(*) from waybill.lane_row"), "1") << "the old edition is gone";
+}
+
+TEST_F(PostgresLanes, ACrashThatEmptiedTheListCostsNothing) {
+    append({laned(1), laned(2)});
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+
+    schema_.run("truncate waybill.lane_row, waybill.lane_list");
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+}
+
+/// Its stamps and its list are those of another cluster: here they say nothing, or the opposite.
+TEST_F(PostgresLanes, AListThatWasRestoredFromABackupIsNotBelieved) {
+    append({laned(1)});
+    EXPECT_THAT(lane(), ElementsAre("order 1"));
+    schema_.run("update waybill.open set xact = '9000000000000'");
+    schema_.run(
+        "update waybill.lane_list set generation = 'another', seen = "
+        "'8999999999999:9000000000001:'");
+
+    append({laned(2)});
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+}
+
+TEST_F(PostgresLanes, ARowThatIsListedAndLookedThroughComesOnce) {
+    append({laned(1), laned(2)});
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+
+    schema_.run("update waybill.lane_list set seen = '3:3:'");
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+    EXPECT_THAT(lane("L", 0, 1), ElementsAre("order 1"));
+}
+
+TEST_F(PostgresLanes, MoreThanIsLookedThroughIsListedFirst) {
+    append({laned(1)});
+    EXPECT_THAT(lane(), ElementsAre("order 1"));
+    schema_.run(
+        "with m as (insert into waybill.message select nextval('waybill.sequence'), "
+        "gen_random_uuid(), " +
+        std::to_string(taken_.partition) +
+        ", 1, 0, 0, 't', '', '', '', '', '', 'other', '', '', 0, null, '' from generate_series(1, "
+        "5000) returning sequence, id) insert into waybill.open (partition, sequence, id, due, "
+        "lane) "
+        "select " +
+        std::to_string(taken_.partition) +
+        ", sequence, id, 0, waybill.lane_number('other') from m");
+    append({laned(2)});
+
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+    EXPECT_EQ(value("select listed from waybill.lane_list"), "5002");
+}
+
+/// Every message that has a lane would pay for it, and few lanes are read from the store.
+TEST_F(PostgresLanes, NoIndexOfOpenWorkHasTheLane) {
+    EXPECT_EQ(value("select count(*) from pg_index where indrelid = 'waybill.open'::regclass "
+                    "and pg_get_indexdef(indexrelid) like '%lane%'"),
+              "0");
+}
+
+}  // namespace
+}  // namespace waybill::test
