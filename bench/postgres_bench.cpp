@@ -345,7 +345,7 @@ BENCHMARK_CAPTURE(PostgresAppend, threads_64, Load{64'000, 64, 1})->Apply(in_tur
 BENCHMARK_CAPTURE(PostgresAppend, calls_of_100, Load{64'000, 1, 100})->Apply(in_turns);
 BENCHMARK_CAPTURE(PostgresEndToEnd, unordered_64_threads, Load{64'000, 64, 1})->Apply(in_turns);
 BENCHMARK_CAPTURE(PostgresEndToEnd, unordered_calls_of_100, Load{60'000, 2, 100})->Apply(in_turns);
-BENCHMARK_CAPTURE(PostgresEndToEnd, strict_1000_lanes_calls_of_100, Load{60'000, 2, 100, true})
+BENCHMARK_CAPTURE(PostgresEndToEnd, strict_1000_lanes_calls_of_100, Load{180'000, 2, 100, true})
     ->Apply(in_many_turns);
 BENCHMARK_CAPTURE(PostgresEndToEnd, unordered_3_instances, Load{180'000, 2, 100, false, 3})
     ->Apply(in_turns);

@@ -127,7 +127,7 @@ std::vector<MessageRow> load_messages(Session session, std::span<const MessageRe
         sequences.add(one.sequence);
     }
     std::vector<MessageRow> all;
-    Rows rows = session.db.read(sql::messages_at, ids, std::int64_t{sizeof(Entry)},
+    Rows rows = session.db.read(sql::messages_at, ids, std::int32_t{sizeof(Entry)},
                                 static_cast<std::int64_t>(bytes_max), sequences);
     while (rows.next()) all.push_back(message_row(session, rows));
     return all;

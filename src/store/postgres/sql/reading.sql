@@ -193,11 +193,12 @@ select m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.sou
     m.tenant, m.user_id, m.correlation_id, m.lane, m.dedup_key, m.collapse_key, m.attributes,
     m.occurred_at, m.body
 from (
-    select w.place, m.*, sum(coalesce(octet_length(m.body), 0) + $2::bigint)
-            over (order by w.place) - coalesce(octet_length(m.body), 0) - $2::bigint as before
+    -- (Of integers: the sum of anything longer is a numeric, and takes as long as finding the messages.)
+    select w.place, m.*, sum(coalesce(octet_length(m.body), 0) + $2::integer)
+            over (order by w.place rows between unbounded preceding and current row) as bytes
     from unnest($1::uuid[], $4::bigint[]) with ordinality as w (id, sequence, place)
     left join waybill.message m on m.id = w.id and m.sequence = w.sequence) m
-where m.before = 0 or m.before + $2::bigint + coalesce(octet_length(m.body), 0) <= $3::bigint
+where m.place = 1 or m.bytes <= $3::bigint
 order by m.place;
 
 -- name: look_at_sequence
