@@ -50,7 +50,5 @@ grant usage on schema waybill to waybill_reader;
 grant select on all tables in schema waybill to waybill_reader;
 alter default privileges for role waybill_owner in schema waybill
     grant select on tables to waybill_reader;
--- Reads of a lane bring the list of lanes up to date.
-grant execute on function waybill.list_lanes to waybill_reader;
 grant pg_read_all_stats to waybill_reader;
 -- [/reader]

@@ -215,7 +215,7 @@ struct ReadPage {
     /// increment: all rows up to here have been returned or are gone, and no other will ever appear
     /// among them. Nothing: the store cannot say, because its sequence is not its order of commit.
     std::optional<Sequence> complete_through{};
-    /// The page was full (rows or bytes): ask again at once.
+    /// The page was full (rows or bytes): ask again at once. Of lanes also: what is in them is not known yet.
     bool more = false;
     /// increment: unanswered commands for `partitions`.
     std::vector<Command> commands{};

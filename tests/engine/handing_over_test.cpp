@@ -98,7 +98,9 @@ protected:
 
 TEST_F(LeavingOut, ATransactionThatIsInMemoryIsLeftOutOfTheNextIncrementAndOfNoOther) {
     hold_all = "a";
-    run(a_box("orders", {}, {"a"})).after_read = [this](const ReadRequest& read) { note(read); };
+    run(a_box("orders", {}, {"a"})).after_read = [this](const ReadRequest& read, ReadPage&) {
+        note(read);
+    };
 
     hand_over(written_by(7, 1, message("1")));
     read_increment();
@@ -110,7 +112,7 @@ TEST_F(LeavingOut, ATransactionThatIsInMemoryIsLeftOutOfTheNextIncrementAndOfNoO
 /// Its row with a lane, or one that was not handed over, would never have come.
 TEST_F(LeavingOut, ATransactionThatIsNotWhollyInMemoryIsRead) {
     run(a_box("orders", {.lanes = Lanes::strict}, {"a"})).after_read =
-        [this](const ReadRequest& read) { note(read); };
+        [this](const ReadRequest& read, ReadPage&) { note(read); };
 
     hand_over(written_by(7, 2, message("1")));
     hand_over(written_by(7, 2, message("2", "lane")));
@@ -124,7 +126,7 @@ TEST_F(LeavingOut, ATransactionThatIsNotWhollyInMemoryIsRead) {
 TEST_F(LeavingOut, AScheduledOneThatIsHandedOverWhileDueRowsAreReadIsRead) {
     Stepper& engine = run(a_box("orders", {}, {"a"}));
     bool is_handed_over = false;
-    engine.after_read = [&](const ReadRequest& read) {
+    engine.after_read = [&](const ReadRequest& read, ReadPage&) {
         note(read);
         if (read.kind != ReadRequest::Kind::due || std::exchange(is_handed_over, true)) return;
         Message scheduled = message("1");

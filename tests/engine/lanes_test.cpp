@@ -160,6 +160,36 @@ TEST_F(EngineTest, ALaneLongerThanMemoryKeepsIsReadOnInOrder) {
     EXPECT_EQ(engine.starts(), expected);
 }
 
+/// A store may have to find out first what is in a lane, and says so: nothing yet, and there is more.
+TEST_F(EngineTest, ALaneIsReadOnWhenTheStoreSaidThatItComesLater) {
+    engine::Config with;
+    with.boxes = {a_box("orders", {}, {"a"})};
+    with.options.lane_rows = 4;
+    with.options.window_bytes = 64 << 10;
+    Stepper& engine = run(with);
+    hold = {"a:0"};
+    int not_yet = 10;
+    engine.after_read = [&](const ReadRequest& request, ReadPage& page) {
+        if (request.kind != ReadRequest::Kind::lanes || not_yet == 0) return;
+        --not_yet;
+        page.entries.clear();
+        page.more = true;
+    };
+    std::vector<Message> messages;
+    Starts expected;
+    for (int i = 0; i < 500; ++i) {
+        messages.push_back(message(std::to_string(i), "L"));
+        expected.push_back("a:" + std::to_string(i));
+    }
+
+    engine.append(messages);
+    engine.finish_held(engine.held().front().id, Done{});
+    engine.run_for(1s);
+
+    EXPECT_EQ(not_yet, 0);
+    EXPECT_EQ(engine.starts(), expected);
+}
+
 TEST_F(EngineTest, BatchesOfALaneAreRunsOfEqualType) {
     engine::LocalBox box = a_box("orders", {}, {"a"});
     box.targets[0].options.calls = Calls::batch;
@@ -230,7 +260,7 @@ TEST_F(EngineTest, AHandOverIsNotForgottenWhileItsLaneIsRead) {
     script["a:1"] = {Dead{"no"}};
     const auto results = engine.append({message("1", "L"), message("2", "L")});
     bool is_appended = false;
-    engine.after_read = [&](const ReadRequest& request) {
+    engine.after_read = [&](const ReadRequest& request, ReadPage&) {
         if (request.kind == ReadRequest::Kind::lanes && !std::exchange(is_appended, true)) {
             engine.append({message("3", "L")}, true);
         }
@@ -251,7 +281,7 @@ TEST_F(EngineTest, AHandOverIsNotForgottenWhileItsLaneIsRead) {
 TEST_F(EngineTest, AScheduledHandOverIsNotForgottenWhileDueRowsAreRead) {
     Stepper& engine = run(a_box("orders", {}, {"a"}));
     bool is_appended = false;
-    engine.after_read = [&](const ReadRequest& request) {
+    engine.after_read = [&](const ReadRequest& request, ReadPage&) {
         if (request.kind == ReadRequest::Kind::due && !std::exchange(is_appended, true)) {
             Message scheduled = message("1");
             scheduled.not_before = request.due_until - 1s;

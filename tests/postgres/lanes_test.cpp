@@ -102,6 +102,65 @@ TEST_F(PostgresLanes, MoreThanOneStatementShouldListMakesTheListAnew) {
     EXPECT_EQ(lane().size(), 20U);
 }
 
+/// It was thrown away when it was whole, for so much had come while it was made; and again.
+TEST_F(PostgresLanes, AListIsMadeThoughMoreComesMeanwhileThanOneStepLists) {
+    int number = 0;
+    const auto append_some = [&](int count) {
+        std::vector<Append> batch;
+        for (int i = 0; i < count; ++i) batch.push_back(laned(++number));
+        append(std::move(batch));
+    };
+    append_some(100);
+
+    int steps = 1;
+    for (; steps < 60 && !list(4); ++steps) append_some(2);
+
+    EXPECT_LT(steps, 60);
+    EXPECT_EQ(value("select edition from waybill.lane_list"), "1");
+    EXPECT_EQ(lane("L", 0, 1'000).size(), static_cast<std::size_t>(number));
+}
+
+TEST_F(PostgresLanes, ATransactionThatIsLargerThanAStepMakesTheListAnew) {
+    append({laned(1)});
+    auto db = stranger();
+    postgres::Transaction late{*db};
+    for (int i = 2; i <= 30; ++i) append_on(*db, laned(i));
+    while (!list(2)) {
+    }
+    late.commit();
+
+    while (!list(2)) {
+    }
+
+    EXPECT_EQ(value("select edition from waybill.lane_list"), "2");
+    EXPECT_EQ(lane().size(), 30U);
+}
+
+/// Every read would walk over them for as long as somebody holds a snapshot.
+TEST_F(PostgresLanes, WhatCameAndWentIsNotWalkedOverForEver) {
+    append({laned(1)});
+    EXPECT_THAT(lane(), ElementsAre("order 1"));
+    schema_.run("select setval('waybill.sequence', nextval('waybill.sequence') + 100000)");
+
+    EXPECT_THAT(lane(), ElementsAre("order 1"));
+
+    EXPECT_EQ(value("select drawn from waybill.lane_list"),
+              value("select last_value from waybill.sequence"));
+}
+
+TEST_F(PostgresLanes, NobodyQueuesForTheList) {
+    append({laned(1)});
+    EXPECT_THAT(lane(), ElementsAre("order 1"));
+    auto db = stranger();
+    postgres::Transaction other{*db};
+    db->read(postgres::sql::list_lanes, std::int64_t{50'000});
+
+    EXPECT_FALSE(list());
+    other.commit();
+
+    EXPECT_TRUE(list());
+}
+
 TEST_F(PostgresLanes, AListThatIsMostlyOfWhatIsGoneIsMadeAnew) {
     append({laned(1), laned(2)});
     EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));

@@ -127,14 +127,6 @@ TEST_F(Roles, AServerOnAnOlderSchemaSaysThatItIsOldAndWhoMigrates) {
                                  HasSubstr("run `waybill migrate` as waybill_owner, who owns it")));
 }
 
-/// `waybill messages show` says what a message waits for in its lane.
-TEST_F(Roles, TheReaderReadsLanes) {
-    ReadRequest request{.kind = ReadRequest::Kind::lanes};
-    request.lanes.push_back({.partition = 1, .lane = "customer 7"});
-
-    EXPECT_NO_THROW(as("waybill_reader")->read(request));
-}
-
 TEST_F(Roles, TheServerHandlesWhatThePublisherPublishesAndChangesNoTable) {
     EventLog log;
     std::shared_ptr<postgres::PostgresStore> store = as("waybill_server");

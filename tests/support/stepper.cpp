@@ -63,10 +63,10 @@ void Stepper::call_store(const engine::ChannelCall& call) {
             if (!store_is_in_order) {
                 page.complete_through.reset();
             }
-            reply = std::move(page);
             if (after_read) {
-                after_read(*request);
+                after_read(*request, page);
             }
+            reply = std::move(page);
         } else {
             const auto& batch = std::get<SettleBatch>(call);
             if (before_settle) {

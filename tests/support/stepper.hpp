@@ -55,7 +55,7 @@ public:
     /// False: the store says nothing of how far it is complete, as if others committed out of order.
     bool store_is_in_order = true;
     /// Called when the store has answered a read, before the engine hears of it.
-    std::function<void(const ReadRequest&)> after_read{};
+    std::function<void(const ReadRequest&, ReadPage&)> after_read{};
 
     /// Called with what is about to be settled.
     std::function<void(const SettleBatch&)> before_settle{};

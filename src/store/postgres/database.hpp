@@ -79,6 +79,8 @@ public:
 
     PGconn* handle() const { return connection_; }
     const std::string& schema() const { return address_.schema; }
+    /// Of a call.
+    Duration deadline() const { return address_.deadline; }
     /// False: closed by the server or by ourselves. Asks the socket, not the server.
     bool is_usable();
     /// The statements until end_call() share one deadline; outside a call each has its own.

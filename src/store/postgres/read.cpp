@@ -181,11 +181,12 @@ void read_increment(Session session, const ReadRequest& request, ReadPage& page)
     page.position = encode(place);
 }
 
-/// Rows that may be beside the list of lanes: they are looked through with every read. And how many are listed by one
-/// statement, and for how long before the caller has something else to do.
+/// Rows that may be beside the list of lanes: they are looked through with every read. And how many a step of listing looks
+/// at, which is a tenth of a second.
 constexpr std::int32_t kUnlistedMax = 2'048;
-constexpr std::int64_t kListedAtOnce = 50'000;
-constexpr Duration kListingMax = std::chrono::milliseconds{500};
+constexpr std::int64_t kListedAtOnce = 20'000;
+/// What part of a call's time may go into listing before its caller has something else to do.
+constexpr int kListingPart = 10;
 
 /// False: there is more to list than there is time.
 bool list_lanes(Database& db, LocalTime until) {
@@ -209,15 +210,17 @@ void read_lanes(Session session, const ReadRequest& request, ReadPage& page) {
         first.add(wanted.from);
     }
     const auto lane_rows = static_cast<std::int32_t>(request.lane_rows);
-    const LocalTime until = system_clock().now() + kListingMax;
+    const LocalTime until = later(system_clock().now(), session.db.deadline() / kListingPart);
     for (;;) {
         RowsFound found =
             take_rows(session.db.read(sql::read_lanes, partitions, lanes, numbers, first, lane_rows,
-                                      limit_of(request), kUnlistedMax),
+                                      limit_of(request), kUnlistedMax, kListedAtOnce),
                       page);
         if (!found.more) return fill(session, std::move(found.rows), request, page);
-        page.more = true;  // what is asked for comes with the next read, if time is up
-        if (!list_lanes(session.db, until) || system_clock().now() >= until) return;
+        if (!list_lanes(session.db, until)) {
+            page.more = true;  // nothing yet
+            return;
+        }
     }
 }
 

@@ -128,13 +128,14 @@ order by due nulls first, sequence;
 
 -- name: read_lanes
 -- Of lanes by their number $3, and then by the lane itself: what is listed, and what the list has not seen yet. Without a
--- list, or with more than $7 rows beside it, nothing but `more`: list_lanes() comes first.
+-- list, or with more than $7 rows beside it, or $8 that may be gone, nothing but `more`: list_lanes() comes first.
 with h as materialized (
     select pg_current_snapshot()::text as text, waybill.clock() as now,
         waybill.generation() as generation, pg_snapshot_xmax(pg_current_snapshot()) as ends),
 list as materialized (
     select l.edition, l.seen from waybill.lane_list l cross join h
-    where l.generation = h.generation and l.through is null),
+    where l.generation = h.generation and l.through is null
+        and (select s.last_value from waybill.sequence s) - l.drawn <= $8::bigint),
 unlisted as materialized (
     select n.* from list cross join h cross join lateral (
         select o.partition, o.lane, o.sequence from waybill.open o
@@ -157,7 +158,7 @@ union all
     cross join unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[]) with ordinality
         as w (partition, lane, number, first, place)
     cross join lateral (
-        -- A row may be in both: one whose stamp is of another cluster, from which it was restored.
+        -- A row may be in both: one that came while it was being listed, or whose stamp is of another cluster.
         select distinct on (n.sequence) n.* from (
             (select o.* from waybill.lane_row l
             cross join lateral (

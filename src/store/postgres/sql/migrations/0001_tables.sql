@@ -162,8 +162,8 @@ create unlogged table waybill.lane_row (
     primary key (edition, lane, partition, sequence)
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 10000,
     autovacuum_vacuum_cost_delay = 0);
--- One row at most. All open rows that the snapshot `seen` saw and that have a lane are listed in `edition`; what it did not
--- see is looked through by whoever asks. `through`: the edition is being made and has come so far; null when it is whole.
+-- One row at most. All open rows that the snapshot `seen` saw and that have a lane are listed in `edition`, up to the sequence
+-- `through` while it is being made; null when it is whole. What `seen` did not see is looked through by whoever asks.
 create unlogged table waybill.lane_list (
     one boolean primary key default true check (one),
     -- Of the tables it was made from.

@@ -1,11 +1,12 @@
 -- Which open rows are in which lane: a list that is made, and brought up to date, when somebody asks.
 --
--- By snapshots, as increments are: all that `seen` saw is listed, and what it did not see is found by the transaction that
--- wrote it. Rows that are gone stay listed; whoever reads looks for the rows themselves. A list is begun anew when it
--- is of another life of the store, when most of it must be of what is gone, and when more has come than one
--- statement should list.
+-- By snapshots, as increments are: of all that `seen` saw, what is open and not beyond `through` is listed; `through` is null when
+-- the list is whole. What `seen` did not see is found by the transaction that wrote it. Rows that are gone stay listed;
+-- whoever reads looks for the rows themselves. A list is begun anew, as another edition, when it is of another life of the
+-- store, when most of it must be of what is gone, and when more has come than one step should list.
 
--- One step: at most about `chunk` rows are listed, in a moment. True: the list is whole and up to date.
+-- One step: about `chunk` rows, and ten times as many of those that came since. True: the list is whole and up to date.
+-- False: come again.
 create function waybill.list_lanes(chunk bigint) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $function$
 declare
@@ -13,30 +14,42 @@ declare
     list waybill.lane_list;
     drawn_now bigint;
     seen_now pg_snapshot;
-    first bigint;
-    added bigint := 0;
+    came bigint;
+    each_max bigint;
+    reached bigint;
+    added bigint;
 begin
-    insert into waybill.lane_list (generation, edition, seen, drawn, through, listed, listed_max)
-    values ('', 0, pg_current_snapshot(), 0, 0, 0, 0) on conflict do nothing;
-    -- Who comes second waits, and finds it done.
-    select * into list from waybill.lane_list for update;
+    -- Nobody queues (an insert would, if it met the row while somebody changes it): somebody else is doing it.
+    select * into list from waybill.lane_list for update skip locked;
+    if not found then
+        if exists (select from waybill.lane_list) then
+            perform pg_sleep(0.005);
+        else
+            insert into waybill.lane_list
+                (generation, edition, seen, drawn, through, listed, listed_max)
+            values ('', 0, pg_current_snapshot(), 0, 0, 0, 0) on conflict do nothing;
+        end if;
+        return false;
+    end if;
     select s.last_value into drawn_now from waybill.sequence s;
     -- Before the statements that list: they see all that this one saw.
     select pg_current_snapshot() into seen_now;
 
-    if list.generation <> life or list.listed > list.listed_max
-        or (list.through is null and drawn_now - list.drawn > 10 * chunk)
+    -- First what came since, if its place is not still ahead.
+    if list.generation = life and list.listed <= list.listed_max
+        and drawn_now - list.drawn <= greatest(10 * chunk, list.listed)
     then
-        list.generation := life;
-        list.edition := list.edition + 1;
-        list.seen := seen_now;
-        list.drawn := drawn_now;
-        list.through := 0;
-        list.listed := 0;
-        list.listed_max := 9223372036854775807;
+        select count(*) into came from (
+            select from (
+                select o.sequence from waybill.open o
+                where o.xact >= pg_snapshot_xmax(list.seen)
+                    and o.xact < pg_snapshot_xmax(pg_current_snapshot())
+                union all
+                select o.sequence from waybill.open o
+                where o.xact = any (array(select pg_snapshot_xip(list.seen)))) n
+            where list.through is null or n.sequence <= list.through limit 10 * chunk + 1) c;
     end if;
-
-    if list.through is null then
+    if came <= 10 * chunk then
         insert into waybill.lane_row (edition, lane, partition, sequence)
         select list.edition, n.lane, n.partition, n.sequence
         from (
@@ -46,41 +59,68 @@ begin
             union all
             select o.lane, o.partition, o.sequence from waybill.open o
             where o.xact = any (array(select pg_snapshot_xip(list.seen)))) n
-        where n.lane is not null order by n.lane, n.partition, n.sequence
+        where n.lane is not null and (list.through is null or n.sequence <= list.through)
+        order by n.lane, n.partition, n.sequence
         on conflict do nothing;
         get diagnostics added = row_count;
-        list.seen := seen_now;
-        list.drawn := drawn_now;
+        list.listed := list.listed + added;
     else
-        -- Ready and parked ones by one statement: a row that goes from one to the other is in one of them.
-        select min(n.sequence) into first
-        from waybill.partition p cross join unnest(array[false, true]) as k (parked)
-        cross join lateral (
-            select o.sequence from waybill.open o
-            where o.parked = k.parked and o.partition = p.id and o.sequence > list.through
-            order by o.sequence limit 1) n;
-        if first is null then
-            list.through := null;
-            list.listed_max := greatest(4 * chunk, 2 * list.listed);
-        else
-            insert into waybill.lane_row (edition, lane, partition, sequence)
-            select list.edition, n.lane, p.id, n.sequence
+        list.generation := life;
+        list.edition := list.edition + 1;
+        list.through := 0;
+        list.listed := 0;
+        list.listed_max := 9223372036854775807;
+    end if;
+    list.seen := seen_now;
+    list.drawn := drawn_now;
+
+    if list.through is not null then
+        select greatest(chunk / greatest(count(*), 1), 1) into each_max from waybill.partition;
+        -- Ready and parked ones by one statement: a row that goes from one to the other is in one of them. All together
+        -- they are complete up to the first place where one partition had more. As scans, by the low-water marks: a
+        -- held snapshot keeps millions of index entries.
+        with found as materialized (
+            select p.id as partition, k.parked, n.lane, n.sequence
             from waybill.partition p cross join unnest(array[false, true]) as k (parked)
             cross join lateral (
-                select o.lane, o.sequence from waybill.open o
-                where o.parked = k.parked and o.partition = p.id
-                    and o.sequence >= first and o.sequence < first + chunk offset 0) n
-            where n.lane is not null order by n.lane, p.id, n.sequence
-            on conflict do nothing;
-            get diagnostics added = row_count;
-            list.through := first + chunk - 1;
+                select e.lane, e.sequence from (
+                    (select o.lane, o.sequence from waybill.low_water w
+                    cross join lateral unnest(w.still_open) as u (sequence)
+                    cross join lateral (
+                        select o.lane, o.sequence from waybill.open o
+                        where o.parked = k.parked and o.partition = p.id
+                            and o.sequence = u.sequence offset 0) o
+                    where w.partition = p.id and u.sequence > list.through)
+                    union all
+                    (select o.lane, o.sequence from waybill.open o
+                    where o.parked = k.parked and o.partition = p.id
+                        and o.sequence > greatest(list.through,
+                            (select w.through from waybill.low_water w where w.partition = p.id))
+                    order by o.sequence limit each_max)) e
+                order by e.sequence limit each_max) n
+        ), edge as materialized (
+            select min(e.last) as last from (
+                select max(f.sequence) as last from found f
+                group by f.partition, f.parked having count(*) >= each_max) e
+        ), listed as (
+            insert into waybill.lane_row (edition, lane, partition, sequence)
+            select list.edition, f.lane, f.partition, f.sequence from found f cross join edge
+            where f.lane is not null and (edge.last is null or f.sequence <= edge.last)
+            order by f.lane, f.partition, f.sequence
+            on conflict do nothing returning 1
+        )
+        select (select edge.last from edge), (select count(*) from listed) into reached, added;
+        list.listed := list.listed + added;
+        list.through := reached;
+        if reached is null then
+            list.listed_max := greatest(4 * chunk, 2 * list.listed);
         end if;
     end if;
-    list.listed := list.listed + added;
 
     -- What earlier editions left.
     delete from waybill.lane_row r where r.ctid = any (array(
-        select old.ctid from waybill.lane_row old where old.edition < list.edition limit chunk));
+        select old.ctid from waybill.lane_row old where old.edition < list.edition
+        limit 2 * chunk));
     update waybill.lane_list set generation = list.generation, edition = list.edition,
         seen = list.seen, drawn = list.drawn, through = list.through, listed = list.listed,
         listed_max = list.listed_max;
