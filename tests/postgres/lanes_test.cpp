@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
+
 #include "postgres/fixture.hpp"
 #include "sql.hpp"
 
@@ -226,6 +231,130 @@ TEST_F(PostgresLanes, MoreThanIsLookedThroughIsListedFirst) {
     EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
     EXPECT_EQ(value("select listed from waybill.lane_list"), "5002");
 }
+
+/// Publishers whose transactions overlap, rows that are parked, unparked and gone, marks that move, lists that are made in
+/// small steps, begun anew and lost.
+class PostgresLanesInterleaved : public PostgresLanes, public testing::WithParamInterface<int> {
+protected:
+    int any(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
+    void run(postgres::Database& db, const std::string& text) {
+        db.script(db.in_schema(text), "test");
+    }
+    void publish(postgres::Database& db) {
+        run(db,
+            "with m as (insert into waybill.message select nextval('waybill.sequence'), "
+            "gen_random_uuid(), " +
+                std::to_string(taken_.partition) + ", 1, 0, 0, 't', '', '', '', '', '', 'L" +
+                std::to_string(any(3)) + "', '', '', 0, null, '' from generate_series(1, " +
+                std::to_string(1 + any(4)) +
+                ") returning sequence, id, partition, lane) insert into waybill.open "
+                "(partition, sequence, id, due, lane, parked) select partition, sequence, id, 0, "
+                "waybill.lane_number(lane), " +
+                (any(3) == 0 ? "true" : "false") + " from m");
+    }
+    void change_something() {
+        switch (any(8)) {
+            case 0: return run(*people_, "truncate waybill.lane_row, waybill.lane_list");
+            case 1: return run(*people_, "update waybill.lane_list set listed_max = 0");
+            case 2:
+            case 3:
+                return run(*people_,
+                           "delete from waybill.open where sequence in (select sequence from "
+                           "waybill.open order by random() limit 2)");
+            default:
+                return run(*people_,
+                           "update waybill.open set parked = not parked where sequence = (select "
+                           "sequence from waybill.open offset " +
+                               std::to_string(any(20)) + " limit 1)");
+        }
+    }
+    /// Decided is what everybody has drawn, while nobody is at it.
+    void move_low_water() {
+        postgres::Ints partitions;
+        partitions.add(taken_.partition);
+        const std::int64_t through = std::stoll(value("select last_value from waybill.sequence"));
+        people_->write(postgres::sql::move_low_water, partitions, through, 1 + any(3));
+    }
+    /// What the statement answers; nothing when there is no list to answer by.
+    std::optional<std::vector<Sequence>> listed(const std::string& name, Sequence from, int rows) {
+        postgres::Ints partitions;
+        postgres::Texts lanes;
+        postgres::Longs numbers;
+        postgres::Longs first;
+        partitions.add(taken_.partition);
+        lanes.add(name);
+        numbers.add(postgres::lane_number(name));
+        first.add(from);
+        postgres::Rows found =
+            people_->read(postgres::sql::read_lanes, partitions, lanes, numbers, first, rows, 1'001,
+                          any(2) == 0 ? 10 : 1'000, std::int64_t{any(2) == 0 ? 5 : 20'000});
+        found.next();
+        if (found.flag(16)) return std::nullopt;
+        std::vector<Sequence> sequences;
+        while (found.next()) sequences.push_back(found.integer(5));
+        return sequences;
+    }
+    std::vector<Sequence> asked(const std::string& name, Sequence from, int rows) {
+        postgres::Rows found = people_->script(
+            people_->in_schema("select o.sequence from waybill.open o join waybill.message m using "
+                               "(id) where not o.parked and m.lane = '" +
+                               name + "' and o.sequence >= " + std::to_string(from) +
+                               " order by 1 limit " + std::to_string(rows)),
+            "test");
+        std::vector<Sequence> sequences;
+        while (found.next()) sequences.push_back(std::stoll(found.string(0)));
+        return sequences;
+    }
+
+    std::mt19937 random_{static_cast<unsigned>(GetParam())};
+    std::unique_ptr<postgres::Database> people_ = stranger();
+};
+
+TEST_P(PostgresLanesInterleaved, ALaneIsWhatAPlainQuestionSays) {
+    struct Publisher {
+        std::unique_ptr<postgres::Database> db{};
+        std::unique_ptr<postgres::Transaction> transaction{};
+    };
+    std::vector<Publisher> publishers(3);
+    for (Publisher& one : publishers) one.db = stranger();
+    int compared = 0;
+    for (int i = 0; i < 400; ++i) {
+        Publisher& one = publishers[static_cast<std::size_t>(any(3))];
+        const bool nobody_publishes = std::ranges::none_of(
+            publishers, [](const Publisher& who) { return who.transaction != nullptr; });
+        switch (any(10)) {
+            case 0:
+            case 1:
+                if (!one.transaction && any(2) == 0) {
+                    one.transaction = std::make_unique<postgres::Transaction>(*one.db);
+                }
+                publish(*one.db);
+                break;
+            case 2:
+                if (one.transaction && any(3) > 0) one.transaction->commit();
+                one.transaction.reset();
+                break;
+            case 3: change_something(); break;
+            case 4:
+                if (nobody_publishes) move_low_water();
+                break;
+            case 5:
+            case 6: list(std::array{1, 3, 10, 40}.at(static_cast<std::size_t>(any(4)))); break;
+            default: {
+                const std::string name = "L" + std::to_string(any(3));
+                const Sequence from = any(2) == 0 ? 0 : i / 4;
+                const int rows = any(2) == 0 ? 2 : 64;
+                const auto found = listed(name, from, rows);
+                if (!found) break;
+                ++compared;
+                ASSERT_EQ(*found, asked(name, from, rows)) << "step " << i;
+            }
+        }
+    }
+    EXPECT_GT(compared, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PostgresLanesInterleaved, testing::Range(1, 6));
 
 /// Every message that has a lane would pay for it, and few lanes are read from the store.
 TEST_F(PostgresLanes, NoIndexOfOpenWorkHasTheLane) {
