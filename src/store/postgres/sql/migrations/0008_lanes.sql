@@ -20,15 +20,13 @@ declare
     added bigint;
 begin
     -- Nobody queues (an insert would, if it met the row while somebody changes it): somebody else is doing it.
+    if not exists (select from waybill.lane_list) then
+        insert into waybill.lane_list (generation, edition, seen, drawn, through, listed, listed_max)
+        values ('', 0, pg_current_snapshot(), 0, 0, 0, 0) on conflict do nothing;
+    end if;
     select * into list from waybill.lane_list for update skip locked;
     if not found then
-        if exists (select from waybill.lane_list) then
-            perform pg_sleep(0.005);
-        else
-            insert into waybill.lane_list
-                (generation, edition, seen, drawn, through, listed, listed_max)
-            values ('', 0, pg_current_snapshot(), 0, 0, 0, 0) on conflict do nothing;
-        end if;
+        perform pg_sleep(0.005);
         return false;
     end if;
     select s.last_value into drawn_now from waybill.sequence s;
