@@ -14,7 +14,7 @@ declare
     list waybill.lane_list;
     drawn_now bigint;
     seen_now pg_snapshot;
-    came bigint;
+    came_now bigint;
     each_max bigint;
     reached bigint;
     added bigint;
@@ -37,32 +37,26 @@ begin
     if list.generation = life and list.listed <= list.listed_max
         and drawn_now - list.drawn <= greatest(10 * chunk, list.listed)
     then
-        select count(*) into came from (
-            select from (
-                select o.sequence from waybill.open o
+        with came as materialized (
+            select n.* from (
+                select o.lane, o.partition, o.sequence from waybill.open o
                 where o.xact >= pg_snapshot_xmax(list.seen)
                     and o.xact < pg_snapshot_xmax(pg_current_snapshot())
                 union all
-                select o.sequence from waybill.open o
+                select o.lane, o.partition, o.sequence from waybill.open o
                 where o.xact = any (array(select pg_snapshot_xip(list.seen)))) n
-            where list.through is null or n.sequence <= list.through limit 10 * chunk + 1) c;
-    end if;
-    if came <= 10 * chunk then
-        insert into waybill.lane_row (edition, lane, partition, sequence)
-        select list.edition, n.lane, n.partition, n.sequence
-        from (
-            select o.lane, o.partition, o.sequence from waybill.open o
-            where o.xact >= pg_snapshot_xmax(list.seen)
-                and o.xact < pg_snapshot_xmax(pg_current_snapshot())
-            union all
-            select o.lane, o.partition, o.sequence from waybill.open o
-            where o.xact = any (array(select pg_snapshot_xip(list.seen)))) n
-        where n.lane is not null and (list.through is null or n.sequence <= list.through)
-        order by n.lane, n.partition, n.sequence
-        on conflict do nothing;
-        get diagnostics added = row_count;
+            where list.through is null or n.sequence <= list.through limit 10 * chunk + 1
+        ), listed as (
+            insert into waybill.lane_row (edition, lane, partition, sequence)
+            select list.edition, c.lane, c.partition, c.sequence from came c
+            where c.lane is not null order by c.lane, c.partition, c.sequence
+            on conflict do nothing returning 1
+        )
+        select (select count(*) from came), (select count(*) from listed) into came_now, added;
         list.listed := list.listed + added;
-    else
+    end if;
+    -- Otherwise, or when that was not all, it is begun anew.
+    if came_now > 10 * chunk or came_now is null then
         list.generation := life;
         list.edition := list.edition + 1;
         list.through := 0;
