@@ -80,6 +80,22 @@ TEST_F(HandingOver, WhatAScanMayHaveBroughtIsLeftToTheNextRead) {
     EXPECT_GT(engine.reads(), reads);
 }
 
+/// Three instances on PostgreSQL read further pages of nearly every increment, at three times the price of a first one.
+TEST_F(HandingOver, TheFirstPageOfAnIncrementHasMoreRowsThanTheOthers) {
+    std::vector<std::uint32_t> rows;
+    run(a_box("orders", {}, {"a"})).after_read = [&](const ReadRequest& read, ReadPage& page) {
+        if (read.kind != ReadRequest::Kind::increment) return;
+        rows.push_back(read.rows_max);
+        page.more = rows.size() == 1;
+    };
+
+    read_increment();
+
+    const engine::Options usual{};
+    EXPECT_GT(usual.increment_rows, usual.page_rows);
+    EXPECT_THAT(rows, testing::ElementsAre(usual.increment_rows, usual.page_rows));
+}
+
 /// What the increments ask the store to leave out.
 class LeavingOut : public HandingOver {
 protected:

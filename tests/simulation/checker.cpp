@@ -197,8 +197,8 @@ void Checker::on_registry(ProcessNumber process, const std::vector<Target>& regi
 void Checker::on_status(ProcessNumber process, const engine::Status& status) {
     if (status.reconciled > 0) fail("A9", "the reconcile found work the engine did not know");
     const engine::Options& options = plan_.engine;
-    const std::uint64_t page =
-        std::min<std::uint64_t>(options.page_bytes, options.page_rows * 2048ULL);
+    const std::uint64_t rows = std::max(options.page_rows, options.increment_rows);
+    const std::uint64_t page = std::min<std::uint64_t>(options.page_bytes, rows * 2048ULL);
     if (status.window_used > options.window_bytes + page + 4096) {
         fail("I13", "window_used " + std::to_string(status.window_used) + " of " +
                         std::to_string(options.window_bytes) + " at i" + std::to_string(process));

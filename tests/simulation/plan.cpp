@@ -1,5 +1,7 @@
 #include "simulation/plan.hpp"
 
+#include <algorithm>
+
 namespace waybill::sim {
 namespace {
 
@@ -246,6 +248,8 @@ Plan draw_plan(std::uint64_t seed) {
     if (plan.is_rolling) retire_targets(seed, plan);
     Dice sharp{seed, 9};
     sharpen(sharp, plan);
+    // Where pages are small, so is the first.
+    plan.engine.increment_rows = std::min(plan.engine.increment_rows, plan.engine.page_rows);
     // Bodies that make the window too small for what is open.
     const bool is_tight = plan.engine.window_bytes <= 128 << 10;
     plan.body_bytes_max = static_cast<std::uint32_t>(dice.between(1, is_tight ? 6000 : 200));

@@ -22,8 +22,9 @@ Problems check(const Config& config) {
     require(options.window_bytes >= 64U << 10, "engine.window: must be at least 64KiB");
     require(options.poll_active > 0ms && options.poll_active <= options.poll_idle,
             "engine.poll: must be more than zero, and poll_active at most poll_idle");
-    require(options.page_rows >= 1 && options.settle_rows >= 1 && options.lane_rows >= 1,
-            "engine: page_rows, settle_rows and lane_rows must be at least 1");
+    require(options.page_rows >= 1 && options.increment_rows >= 1 && options.settle_rows >= 1 &&
+                options.lane_rows >= 1,
+            "engine: page_rows, increment_rows, settle_rows and lane_rows must be at least 1");
     require(options.settle_halves_from >= 2, "engine: settle_halves_from must be at least 2");
     require(
         options.reconcile > 0ms && options.due_ahead > 0ms && options.shutdown_timeout >= 0ms,

@@ -56,8 +56,10 @@ struct Options {
     bool guest = false;
     /// Partitions belong to leases (many instances), not to a file lock.
     bool leases = true;
-    /// Rows and bytes of one page, rows of one settle.
+    /// Rows and bytes of one page, rows of one settle. The first page of an increment may have more rows: a store that
+    /// has no order of commit finds all of them at once, and what did not fit in another, slower way.
     std::uint32_t page_rows = 1000;
+    std::uint32_t increment_rows = 4000;
     std::uint64_t page_bytes = 4ULL << 20;
     std::uint32_t settle_rows = 2000;
     /// So many results that others wait for are settled in two halves. 2 or more.

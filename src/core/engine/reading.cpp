@@ -77,6 +77,7 @@ bool Machine::read_increment(ReadRequest& request) {
     request.known = handed_.known();
     if (increment_began_ == 0) {
         handed_.increment_begins();
+        request.rows_max = config_.options.increment_rows;
     }
     for (const auto& [id, partition] : owned_) {
         request.partitions.push_back(id);

@@ -184,8 +184,8 @@ where p.id = g.id and p.owner = g.owner and p.epoch = g.epoch
 -- time of a function that is ready for everything. If an id is known after all it ends as a unique violation.
 -- A transaction has its number before it draws a sequence: waybill.low_water rests on that.
 with item as materialized (
-    select case when x.xact is not null then nextval('waybill.sequence') end as sequence, i.*
-    from (select pg_current_xact_id() as xact offset 0) x
+    select case when x.xact is not null then nextval('waybill.sequence') end as sequence, x.now, i.*
+    from (select pg_current_xact_id() as xact, waybill.clock() as now offset 0) x
     cross join unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::text[], $6::text[],
             $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[],
             $14::text[], $15::bytea[])
@@ -195,7 +195,7 @@ with item as materialized (
     insert into waybill.message (sequence, id, partition, appended_at, occurred_at, not_before, type,
         source, content_type, tenant, user_id, correlation_id, lane, dedup_key, collapse_key,
         attributes, body)
-    select i.sequence, i.id, i.partition, waybill.clock(), i.occurred_at, i.not_before, i.type,
+    select i.sequence, i.id, i.partition, i.now, i.occurred_at, i.not_before, i.type,
         coalesce(i.source, ''), coalesce(i.content_type, ''), coalesce(i.tenant, ''),
         coalesce(i.user_id, ''), coalesce(i.correlation_id, ''), coalesce(i.lane, ''), '',
         coalesce(i.collapse_key, ''), nullif(i.attributes, '')::text[], i.body
