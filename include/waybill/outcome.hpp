@@ -23,6 +23,8 @@ struct Fail {
     bool permanent = false;
     /// The receiver's own wish, honoured within bounds instead of the back-off.
     std::optional<Duration> retry_after{};
+    /// The wish is only the least it waits: where the back-off is longer, that counts.
+    bool backs_off_too = false;
 
     bool operator==(const Fail&) const = default;
 };

@@ -48,8 +48,12 @@ Arguments Arguments::parse(const std::vector<std::string>& words,
             }
         }
         std::string& known = arguments.options_[name];
-        const bool is_one_more = spec->value.ends_with("…") && !known.empty();
-        known = is_one_more ? known + "\n" + value : value;
+        const bool may_repeat = spec->value.ends_with("…");
+        // Several are kept as lines: one with a line break would be two.
+        if (may_repeat && value.find('\n') != std::string::npos) {
+            throw UsageError{"--" + name + " has a line break; say it again for another one"};
+        }
+        known = may_repeat && !known.empty() ? known + "\n" + value : value;
     }
     return arguments;
 }

@@ -139,7 +139,8 @@ Endpoints::Ended Endpoints::ended(const std::string& key, const Judgement& judge
 
 Endpoints::Ended Endpoints::went_well(Endpoint& endpoint, LocalTime now) {
     Ended ended;
-    if (endpoint.circuit.is_open() || endpoint.failures >= Circuit::failures_to_open) {
+    const bool was_said = std::exchange(endpoint.said, false);
+    if (was_said || endpoint.circuit.is_open() || endpoint.failures >= Circuit::failures_to_open) {
         ended.news =
             news(SubscriptionNews::Kind::recovered, *endpoint.subscription, "it answers again");
     }
@@ -180,6 +181,7 @@ Endpoints::Ended Endpoints::went_badly(Endpoint& endpoint, const Judgement& judg
     const bool opened = !was_open && endpoint.circuit.is_open();
     if (opened || endpoint.failures == Circuit::failures_to_open) {
         ended.news = news(SubscriptionNews::Kind::failing, subscription, reason);
+        endpoint.said = true;
     }
     return ended;
 }

@@ -68,6 +68,8 @@ private:
         std::uint32_t failures = 0;
         /// By its answers; what the readers say follows.
         bool disabled = false;
+        /// It was said aloud that it fails; that it answers again is, too, whoever resumed it meanwhile.
+        bool said = false;
         /// It is written down that it fails.
         bool noted = false;
         /// Not before that it is written down again.

@@ -42,7 +42,10 @@ Judgement judge(const http_out::Result& result, Subscription::ClientErrors clien
     if (status == 410) return {.outcome = Dead{answered(result)}, .health = Health::gone};
     if (status == 429 || status == 503) {
         const auto wish = webhook::retry_after(result.headers, now, {.most = retry_after_most});
-        return {.outcome = Fail{.reason = answered(result), .retry_after = wish},
+        // "0", and a date that is over because their clock is behind ours, must not use up all attempts at once.
+        return {.outcome = Fail{.reason = answered(result),
+                                .retry_after = wish,
+                                .backs_off_too = true},
                 .health = status == 503 ? Health::failing : Health::unwell,
                 .rest = wish};
     }

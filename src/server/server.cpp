@@ -25,6 +25,7 @@
 #include "transport/http_in/http_in.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/json.hpp"
+#include "waybill/message_check.hpp"
 #include "waybill/signing.hpp"
 #include "waybill/system.hpp"
 
@@ -147,7 +148,9 @@ void Server::Parts::on_admin(HttpRequest request, Reply reply) {
     if (request.method != "GET") {
         const std::string* const id = request.headers.find("Idempotency-Key");
         log.write(LogLevel::info, "order",
-                  {{"actor", actor}, {"path", request.path()}, {"operation", id ? *id : ""}});
+                  {{"actor", actor},
+                   {"path", request.path()},
+                   {"operation", id ? clean_text(*id, field_bytes_max) : ""}});
     }
     const bool is_errand = request.path().starts_with("/v1/subscriptions/") &&
                            SubscriptionDesk::asks_an_endpoint(request.path());

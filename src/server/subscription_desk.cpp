@@ -43,6 +43,14 @@ std::string secret_for(const Value& body) {
         if (given->as_string().empty()) {
             throw json::ReadError{"is empty; leave it out, and one is made", "secret"};
         }
+        // In a configuration these are looked up; here they would sign, and anybody could guess them.
+        for (const char* const prefix : {"env:", "file:", "cmd:"}) {
+            if (given->as_string().starts_with(prefix)) {
+                throw json::ReadError{"is not looked up here; pass the secret itself, such as "
+                                      "--secret \"$NAME\"",
+                                      "secret"};
+            }
+        }
         return given->as_string();
     }
     if (flag(body, "ed25519")) return webhook::make_key_pair().private_key;
@@ -50,7 +58,7 @@ std::string secret_for(const Value& body) {
 }
 
 HttpResponse not_there(const std::string& id) {
-    return error_response(404, "not-found", "there is no subscription " + id);
+    return error_response(404, "not-found", "there is no subscription " + id + "; `waybill subscriptions list` shows those there are");
 }
 
 /// Whether it was carried out before a crash; twice it must not be.

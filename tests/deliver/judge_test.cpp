@@ -45,6 +45,14 @@ TEST(Judge, RetryAfterIsHonouredWithinBounds) {
     EXPECT_EQ(wait(500, "120"), std::nullopt);
 }
 
+TEST(Judge, ARetryAfterOfNothingDoesNotUseUpAllAttemptsAtOnce) {
+    for (const char* text : {"0", "Wed, 21 Oct 2015 07:28:00 GMT"}) {
+        const auto fail = std::get<Fail>(of_status(503, {{"Retry-After", text}}).outcome);
+        EXPECT_EQ(fail.retry_after, 0s) << text;
+        EXPECT_TRUE(fail.backs_off_too) << text;
+    }
+}
+
 TEST(Judge, ADateIsARetryAfterToo) {
     const HttpHeaders headers{{"Retry-After", "Mon, 16 Nov 2026 07:11:22 GMT"}};
     EXPECT_EQ(std::get<Fail>(of_status(503, headers).outcome).retry_after, 1min);

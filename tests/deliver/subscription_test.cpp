@@ -125,6 +125,19 @@ TEST_F(EndpointsTest, SaysOnceThatItFailsAndOnceThatItRecovered) {
     EXPECT_FALSE(succeeds_after(0s).news);
 }
 
+/// Whoever watches the log for the pair of them had an incident that never ended.
+TEST_F(EndpointsTest, SaysThatItRecoveredAlsoWhereSomebodyResumedItBefore) {
+    for (std::uint32_t i = 0; i < Circuit::failures_to_open; ++i) fails();
+    Subscription resumed = good();
+    resumed.changed_at = kWall;
+
+    endpoints.put({resumed});
+
+    const auto recovered = succeeds_after(0s).news;
+    ASSERT_TRUE(recovered);
+    EXPECT_EQ(recovered->kind, SubscriptionNews::Kind::recovered);
+}
+
 TEST_F(EndpointsTest, IsDisabledWhenItFailedLongEnoughAndOftenEnough) {
     for (int i = 0; i < 30; ++i) {
         const auto news = fails(std::chrono::hours{i});

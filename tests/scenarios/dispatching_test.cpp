@@ -353,4 +353,23 @@ TEST_P(Dispatching, TheReceiversOwnRetryAfterReplacesTheBackOff) {
     EXPECT_TRUE(app.log.wait_for(Kind::finished));
 }
 
+/// An endpoint that answered 503 with "Retry-After: 0" had its messages dead after 50 ms.
+TEST_P(Dispatching, ARetryAfterThatBacksOffTooWaitsForTheLongerOfBoth) {
+    Application app{place()};
+    app->inbox("orders").on("*", "t",
+                            [](const Message& message) -> Outcome {
+                                const Duration wish = message.body == "soon" ? 0s : 3h;
+                                return Fail{.retry_after = wish, .backs_off_too = true};
+                            },
+                            {.backoff = in_an_hour()});
+    const Uuid soon = app->append({.type = "t", .body = "soon"}).id;
+    const Uuid late = app->append({.type = "t", .body = "late"}).id;
+    app->start();
+    ASSERT_TRUE(app.log.wait_for(Kind::failed, 2));
+    ASSERT_TRUE(app->wait_idle());
+
+    EXPECT_GT(app.progress(soon, "t").due, place().now() + 30min);
+    EXPECT_GT(app.progress(late, "t").due, place().now() + 2h);
+}
+
 }  // namespace waybill::test

@@ -170,6 +170,15 @@ TEST_F(Advice, ANameThatIsAlmostRightIsAnsweredWithTheRightOne) {
     EXPECT_THAT(hear({"providers", "slak"}).output, HasSubstr("did you mean slack?"));
 }
 
+/// A value of somebody else's became a header of its own, such as Authorization.
+TEST_F(Advice, AHeaderWithALineBreakIsNotTwo) {
+    const Ran ran = hear({"subscriptions", "add", "http://127.0.0.1:9/", "--header",
+                          "X-Shop: a\nAuthorization: injected"});
+
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.output, HasSubstr("--header has a line break"));
+}
+
 TEST_F(Advice, ProvidersAreListedAndDescribed) {
     EXPECT_THAT(run_here({"providers"}).output, HasSubstr("\nstripe "));
     EXPECT_THAT(run_here({"providers", "stripe"}).output, HasSubstr("tolerance: 5m"));

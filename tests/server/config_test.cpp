@@ -344,7 +344,7 @@ TEST(Config, EachMistakeIsNamedWithItsLineAndARemedy) {
         {"[[targets]]\nkey = 'a'\nurl = 'http://127.0.0.1:9000/'",
          "targets[0].url: \"http://127.0.0.1:9000/\" is loopback: not called unless [egress] "
          "allows "
-         "it, such as allow = [\"127.0.0.1/32\"]"},
+         "its network, such as allow = [\"127.0.0.1/32\"] for 127.0.0.1"},
         {"[egress]\nallow_private = true\n[[targets]]\nkey = 'a'\nurl = 'http://169.254.169.254/'",
          "targets[0].url: \"http://169.254.169.254/\" is link-local"},
         {"[egress]\nhttps_only = true\n[[targets]]\nkey = 'a'\nurl = 'http://a.example/'",

@@ -283,6 +283,17 @@ TEST(Subscriptions, OneThatIsAddedGetsTheNextMessageAndOneThatIsRemovedNone) {
     EXPECT_EQ(server.operate("GET", "/v1/subscriptions/" + id)->status, 404);
 }
 
+/// It would have signed, and anybody could have guessed it.
+TEST(Subscriptions, WhatIsLookedUpInAConfigurationIsNoSecretHere) {
+    ServerUnderTest server{with({})};
+
+    const auto refused = server.operate(
+        "POST", "/v1/subscriptions", R"({"url":"https://example.com/","secret":"env:SECRET"})");
+
+    EXPECT_EQ(refused->status, 400);
+    EXPECT_THAT(refused->body, HasSubstr("is not looked up here"));
+}
+
 TEST(Subscriptions, AnAdditionOrARotationUnderOneIdIsCarriedOutOnceAndItsSecretToldOnce) {
     Endpoint endpoint;
     ServerUnderTest server{with({})};

@@ -282,9 +282,12 @@ void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration
                         ? reason
                         : "failed " + detail::times(delivery.failures) + ": " + reason);
     }
-    const Duration wait = failure.retry_after
-                              ? std::clamp(*failure.retry_after, delay_floor, kRetryAfterMax)
-                              : delay_after(retry.backoff, delivery.failures, random_.unit());
+    const Duration wish =
+        std::clamp(failure.retry_after.value_or(delay_floor), delay_floor, kRetryAfterMax);
+    const bool backs_off = !failure.retry_after || failure.backs_off_too;
+    const Duration pause =
+        backs_off ? delay_after(retry.backoff, delivery.failures, random_.unit()) : delay_floor;
+    const Duration wait = std::max(wish, pause);
     delivery.due = later(store_now(), wait);
     delivery.changed = true;
     mark_dirty(work);

@@ -48,7 +48,8 @@ std::string problem_of_egress(const EgressConfig& egress, const std::string& url
         case Verdict::port: return " has a port that is not among egress.ports";
         default:
             return " is " + std::string{http_out::name_of(verdict)} +
-                   ": not called unless [egress] allows it, such as allow = [\"127.0.0.1/32\"]";
+                   ": not called unless [egress] allows its network, such as allow = "
+                   "[\"127.0.0.1/32\"] for 127.0.0.1";
     }
 }
 
