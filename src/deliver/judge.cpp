@@ -43,11 +43,10 @@ Judgement judge(const http_out::Result& result, Subscription::ClientErrors clien
     if (status == 429 || status == 503) {
         const auto wish = webhook::retry_after(result.headers, now, {.most = retry_after_most});
         // "0", and a date that is over because their clock is behind ours, must not use up all attempts at once.
-        return {.outcome = Fail{.reason = answered(result),
-                                .retry_after = wish,
-                                .backs_off_too = true},
-                .health = status == 503 ? Health::failing : Health::unwell,
-                .rest = wish};
+        return {
+            .outcome = Fail{.reason = answered(result), .retry_after = wish, .backs_off_too = true},
+            .health = status == 503 ? Health::failing : Health::unwell,
+            .rest = wish};
     }
     const bool is_clients_fault = status >= 400 && status < 500 && status != 408 && status != 425;
     if (is_clients_fault && client_errors == Subscription::ClientErrors::dead) {

@@ -19,21 +19,16 @@ using json::Object;
 constexpr std::uint32_t kLaneRows = 64;
 constexpr std::uint64_t kLaneBytes = std::uint64_t{1} << 20;
 
-/// A store may have to find out first what is in a lane.
-constexpr int kLaneTries = 3;
-
-/// Nothing, if that cannot be said now: the rest of the answer is worth more than none.
+/// Nothing, if that cannot be said now: the rest of the answer is worth more than none. Asked once, for the engine has no
+/// other way to the store than this.
 std::vector<Entry> lane_of(const Entry& row, Store& store) try {
-    ReadPage page;
-    for (int tries = 0; tries < kLaneTries && page.entries.empty(); ++tries) {
-        page = store.read({.kind = ReadRequest::Kind::lanes,
-                           .lanes = {{.partition = row.partition, .lane = row.message->lane}},
-                           .lane_rows = kLaneRows,
-                           .rows_max = kLaneRows,
-                           .bytes_max = kLaneBytes});
-        if (!page.more) break;
-    }
-    return std::move(page.entries);
+    return store
+        .read({.kind = ReadRequest::Kind::lanes,
+               .lanes = {{.partition = row.partition, .lane = row.message->lane}},
+               .lane_rows = kLaneRows,
+               .rows_max = kLaneRows,
+               .bytes_max = kLaneBytes})
+        .entries;
 } catch (const StoreError&) {
     return {};
 }

@@ -10,6 +10,7 @@
 #include "deliver/sealing.hpp"
 #include "server/answer.hpp"
 #include "server/config/parts.hpp"
+#include "server/config/secret.hpp"
 #include "server/config/units.hpp"
 #include "server/egress.hpp"
 #include "server/subscription_json.hpp"
@@ -43,13 +44,8 @@ std::string secret_for(const Value& body) {
         if (given->as_string().empty()) {
             throw json::ReadError{"is empty; leave it out, and one is made", "secret"};
         }
-        // In a configuration these are looked up; here they would sign, and anybody could guess them.
-        for (const char* const prefix : {"env:", "file:", "cmd:"}) {
-            if (given->as_string().starts_with(prefix)) {
-                throw json::ReadError{"is not looked up here; pass the secret itself, such as "
-                                      "--secret \"$NAME\"",
-                                      "secret"};
-            }
+        if (is_reference(given->as_string())) {  // it would sign, and anybody could guess it
+            throw json::ReadError{"is not looked up here; pass the secret itself", "secret"};
         }
         return given->as_string();
     }
@@ -58,7 +54,8 @@ std::string secret_for(const Value& body) {
 }
 
 HttpResponse not_there(const std::string& id) {
-    return error_response(404, "not-found", "there is no subscription " + id + "; `waybill subscriptions list` shows those there are");
+    const std::string seen = "; `waybill subscriptions list` has those there are";
+    return error_response(404, "not-found", "there is no subscription " + id + seen);
 }
 
 /// Whether it was carried out before a crash; twice it must not be.

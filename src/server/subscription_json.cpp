@@ -169,7 +169,8 @@ std::string why_it_waits(const Subscription& subscription, const SubscriptionFai
     // What stands in a file is not ordered about.
     const std::string at_once = subscription.is_static ? "a reload" : command + "resume" + id + "`";
     return failed + " and is left alone until " + time_text(failing->rests_until) + last + command +
-           "test" + id + "` tries it, " + at_once + " ends that; what has failed is tried again at its own time";
+           "test" + id + "` tries it, " + at_once +
+           " ends that; what has failed is tried again at its own time";
 }
 
 Object to_json(const Subscription& subscription, const SubscriptionFailing* failing,

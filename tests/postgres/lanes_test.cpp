@@ -32,6 +32,24 @@ protected:
         rows.next();
         return rows.flag(0);
     }
+    /// In one transaction.
+    void insert_rows(int count, const std::string& name) {
+        const std::string partition = std::to_string(taken_.partition);
+        schema_.run(
+            "with m as (insert into waybill.message select nextval('waybill.sequence'), "
+            "gen_random_uuid(), " +
+            partition + ", 1, 0, 0, 't', '', '', '', '', '', '" + name +
+            "', '', '', 0, null, '' from generate_series(1, " + std::to_string(count) +
+            ") returning sequence, id) insert into waybill.open (partition, sequence, id, due, "
+            "lane) select " +
+            partition + ", sequence, id, 0, waybill.lane_number('" + name + "') from m");
+    }
+    /// The first steps, until something is listed and not all.
+    void list_half(std::int64_t chunk) {
+        do {
+            ASSERT_FALSE(list(chunk));
+        } while (value("select count(*) from waybill.lane_row") == "0");
+    }
     std::string value(const std::string& text) const {
         auto db = stranger();
         postgres::Rows rows = db->script(db->in_schema(text), "test");
@@ -76,8 +94,7 @@ TEST_F(PostgresLanes, AMessageThatCommitsWhileTheListIsMadeIsNotSkipped) {
     append_on(*db, laned(1));
     append({laned(2), laned(3), laned(4)});
 
-    EXPECT_FALSE(list(2));
-    ASSERT_EQ(value("select count(*) from waybill.lane_row"), "2") << "it is half made";
+    list_half(2);
     late.commit();
     while (!list(2)) {
     }
@@ -87,8 +104,7 @@ TEST_F(PostgresLanes, AMessageThatCommitsWhileTheListIsMadeIsNotSkipped) {
 
 TEST_F(PostgresLanes, AHalfMadeListIsNotRead) {
     append({laned(1), laned(2), laned(3)});
-    EXPECT_FALSE(list(1));
-    ASSERT_EQ(value("select count(*) from waybill.lane_row"), "1");
+    list_half(1);
 
     EXPECT_THAT(lane(), ElementsAre("order 1", "order 2", "order 3"));
 }
@@ -218,20 +234,71 @@ TEST_F(PostgresLanes, ARowThatIsListedAndLookedThroughComesOnce) {
 TEST_F(PostgresLanes, MoreThanIsLookedThroughIsListedFirst) {
     append({laned(1)});
     EXPECT_THAT(lane(), ElementsAre("order 1"));
-    schema_.run(
-        "with m as (insert into waybill.message select nextval('waybill.sequence'), "
-        "gen_random_uuid(), " +
-        std::to_string(taken_.partition) +
-        ", 1, 0, 0, 't', '', '', '', '', '', 'other', '', '', 0, null, '' from generate_series(1, "
-        "5000) returning sequence, id) insert into waybill.open (partition, sequence, id, due, "
-        "lane) "
-        "select " +
-        std::to_string(taken_.partition) +
-        ", sequence, id, 0, waybill.lane_number('other') from m");
+    insert_rows(5'000, "other");
     append({laned(2)});
 
     EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
     EXPECT_EQ(value("select listed from waybill.lane_list"), "5002");
+}
+
+/// It was listed, and then so much had come that it was listed again, for as long as the call might take.
+TEST_F(PostgresLanes, ALaneIsReadThoughMoreComesThanIsUsuallyLookedThrough) {
+    append({laned(1)});
+    EXPECT_THAT(lane(), ElementsAre("order 1"));
+    // Listing that is outrun: others read the schema after this test.
+    schema_.run("alter function waybill.list_lanes rename to list_lanes_kept");
+    schema_.run(
+        "create function waybill.list_lanes(chunk bigint) returns boolean language sql as 'select "
+        "true'");
+    insert_rows(3'000, "L");
+
+    EXPECT_EQ(lane().size(), 64U);
+
+    schema_.run("drop function waybill.list_lanes");
+    schema_.run("alter function waybill.list_lanes_kept rename to list_lanes");
+}
+
+/// A step listed its share of one partition among all of all boxes, and a lane stood for an hour.
+TEST_F(PostgresLanes, AStepTakesAllItMayOfOnePartitionAmongHundreds) {
+    for (int i = 0; i < 12; ++i) {
+        const BoxDeclaration box{"empty " + std::to_string(i), {}};
+        store_->declare({&box, 1}, {});
+    }
+    insert_rows(2'000, "L");
+
+    int steps = 1;
+    while (!list(1'000)) ++steps;
+
+    EXPECT_LE(steps, 10);
+    EXPECT_EQ(value("select listed from waybill.lane_list"), "2000");
+}
+
+/// What is long gone, and kept in the index by somebody's snapshot, was walked over by every step.
+TEST_F(PostgresLanes, AStepLooksAtSoManySequencesAndNotAtAllThatAreGone) {
+    append({laned(1)});
+    schema_.run("select setval('waybill.sequence', nextval('waybill.sequence') + 100000)");
+    append({laned(2)});
+
+    int steps = 1;
+    while (!list(1'000)) ++steps;
+
+    EXPECT_GE(steps, 4) << "100,000 of them in steps that grow";
+    EXPECT_LE(steps, 12);
+    EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
+}
+
+TEST_F(PostgresLanes, EarlierEditionsAreDeletedPieceByPieceFromWhereItWasLeft) {
+    insert_rows(300, "L");
+    for (int edition = 0; edition < 3; ++edition) {
+        while (!list(50)) {
+        }
+        schema_.run("update waybill.lane_list set listed_max = 1");
+    }
+    schema_.run("update waybill.lane_list set listed_max = 1000000");
+    for (int i = 0; i < 12; ++i) list(50);
+
+    EXPECT_EQ(value("select count(*) from waybill.lane_row"), "300");
+    EXPECT_EQ(value("select oldest = edition from waybill.lane_list"), "t");
 }
 
 /// Publishers whose transactions overlap, rows that are parked, unparked and gone, marks that move, lists that are made in
@@ -341,7 +408,9 @@ TEST_P(PostgresLanesInterleaved, ALaneIsWhatAPlainQuestionSays) {
                 if (nobody_publishes) move_low_water();
                 break;
             case 5:
-            case 6: list(std::array{1, 3, 10, 40}.at(static_cast<std::size_t>(any(4)))); break;
+            case 6:
+                list(std::array{20, 100, 1'000, 20'000}.at(static_cast<std::size_t>(any(4))));
+                break;
             default: {
                 const std::string name = "L" + std::to_string(any(3));
                 const Sequence from = any(2) == 0 ? 0 : i / 4;

@@ -287,8 +287,8 @@ TEST(Subscriptions, OneThatIsAddedGetsTheNextMessageAndOneThatIsRemovedNone) {
 TEST(Subscriptions, WhatIsLookedUpInAConfigurationIsNoSecretHere) {
     ServerUnderTest server{with({})};
 
-    const auto refused = server.operate(
-        "POST", "/v1/subscriptions", R"({"url":"https://example.com/","secret":"env:SECRET"})");
+    const auto refused = server.operate("POST", "/v1/subscriptions",
+                                        R"({"url":"https://example.com/","secret":"env:SECRET"})");
 
     EXPECT_EQ(refused->status, 400);
     EXPECT_THAT(refused->body, HasSubstr("is not looked up here"));

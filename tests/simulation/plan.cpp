@@ -248,8 +248,9 @@ Plan draw_plan(std::uint64_t seed) {
     if (plan.is_rolling) retire_targets(seed, plan);
     Dice sharp{seed, 9};
     sharpen(sharp, plan);
-    // Where pages are small, so is the first.
-    plan.engine.increment_rows = std::min(plan.engine.increment_rows, plan.engine.page_rows);
+    // The first page of an increment is as large as the others, or up to four times as large.
+    plan.engine.increment_rows =
+        plan.engine.page_rows * static_cast<std::uint32_t>(1 + seed / 20 % 4);
     // Bodies that make the window too small for what is open.
     const bool is_tight = plan.engine.window_bytes <= 128 << 10;
     plan.body_bytes_max = static_cast<std::uint32_t>(dice.between(1, is_tight ? 6000 : 200));

@@ -152,11 +152,12 @@ FoundSecret find_secret(const std::string& reference, const Environment& environ
     return {reference, {}, true};
 }
 
+bool is_reference(const std::string& text) {
+    return text.starts_with("env:") || text.starts_with("file:") || text.starts_with("cmd:");
+}
+
 std::string masked(const std::string& reference) {
-    for (const std::string_view kind : {"env:", "file:", "cmd:"}) {
-        if (reference.starts_with(kind)) return reference;
-    }
-    return "***";
+    return is_reference(reference) ? reference : "***";
 }
 
 }  // namespace waybill::server

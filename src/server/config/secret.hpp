@@ -37,6 +37,8 @@ inline constexpr Duration secret_command_deadline = std::chrono::seconds{10};
 /// very end does not count.
 FoundSecret find_secret(const std::string& reference, const Environment& environment,
                         Duration command_deadline = secret_command_deadline);
+/// It says where the secret is.
+bool is_reference(const std::string& text);
 /// How it may be shown: references as they are, literals never.
 std::string masked(const std::string& reference);
 /// A URL as it may be shown: without the password in it, wherever people put one.

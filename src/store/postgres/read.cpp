@@ -181,9 +181,13 @@ void read_increment(Session session, const ReadRequest& request, ReadPage& page)
     page.position = encode(place);
 }
 
-/// Rows that may be beside the list of lanes: they are looked through with every read. And how many a step of listing looks
-/// at, which is a tenth of a second.
+/// Rows that may be beside the list of lanes, for they are looked through with every read, and sequences that may have been
+/// drawn since. When it was brought up to date just now, as many as may have come meanwhile: more would mean to do it again, and
+/// again.
 constexpr std::int32_t kUnlistedMax = 2'048;
+constexpr std::int32_t kUnlistedMeanwhileMax = 200'000;
+constexpr std::int64_t kDrawnMeanwhileMax = 10'000'000;
+/// How many rows a step of listing looks at, which is a tenth of a second.
 constexpr std::int64_t kListedAtOnce = 20'000;
 /// What part of a call's time may go into listing before its caller has something else to do.
 constexpr int kListingPart = 10;
@@ -210,18 +214,21 @@ void read_lanes(Session session, const ReadRequest& request, ReadPage& page) {
         first.add(wanted.from);
     }
     const auto lane_rows = static_cast<std::int32_t>(request.lane_rows);
-    const LocalTime until = later(system_clock().now(), session.db.deadline() / kListingPart);
-    for (;;) {
-        RowsFound found =
-            take_rows(session.db.read(sql::read_lanes, partitions, lanes, numbers, first, lane_rows,
-                                      limit_of(request), kUnlistedMax, kListedAtOnce),
-                      page);
-        if (!found.more) return fill(session, std::move(found.rows), request, page);
-        if (!list_lanes(session.db, until)) {
-            page.more = true;  // nothing yet
-            return;
-        }
+    const auto read = [&](std::int32_t unlisted_max, std::int64_t drawn_max) {
+        return take_rows(session.db.read(sql::read_lanes, partitions, lanes, numbers, first,
+                                         lane_rows, limit_of(request), unlisted_max, drawn_max),
+                         page);
+    };
+    RowsFound found = read(kUnlistedMax, kListedAtOnce);
+    if (found.more) {
+        const LocalTime until = later(system_clock().now(), session.db.deadline() / kListingPart);
+        if (list_lanes(session.db, until)) found = read(kUnlistedMeanwhileMax, kDrawnMeanwhileMax);
     }
+    if (found.more) {
+        page.more = true;  // nothing yet
+        return;
+    }
+    fill(session, std::move(found.rows), request, page);
 }
 
 void read_rows(Session session, const ReadRequest& request, ReadPage& page) {

@@ -175,7 +175,14 @@ create unlogged table waybill.lane_list (
     through bigint,
     listed bigint not null,
     -- With more rows than this most of them are of what is gone, and the next edition is made.
-    listed_max bigint not null
+    listed_max bigint not null,
+    -- Of sequences, that the next step looks at.
+    width bigint not null default 0,
+    -- The first edition of which rows may be left, and the last of them that was deleted.
+    oldest bigint not null default 0,
+    gone_lane bigint not null default -9223372036854775808,
+    gone_partition integer not null default 0,
+    gone_sequence bigint not null default 0
 );
 
 -- Which life of the store this is: another cluster, a promoted standby, and tables restored from a backup

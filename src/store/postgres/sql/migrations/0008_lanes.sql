@@ -5,18 +5,27 @@
 -- whoever reads looks for the rows themselves. A list is begun anew, as another edition, when it is of another life of the
 -- store, when most of it must be of what is gone, and when more has come than one step should list.
 
--- One step: about `chunk` rows, and ten times as many of those that came since. True: the list is whole and up to date.
+-- One step: up to `chunk` rows, and ten times as many of those that came since. True: the list is whole and up to date.
 -- False: come again.
+--
+-- A step looks at a range of sequences, for all that is in the index there costs time, also what is long gone and kept by
+-- somebody's snapshot: `width` of them, more and more while little is found, and one chunk, of which no row needs to be
+-- left out, where there is much. A step that takes too long is cancelled, and the next one looks at less.
 create function waybill.list_lanes(chunk bigint) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $function$
 declare
     life constant text := waybill.generation();
     list waybill.lane_list;
+    begun constant timestamptz := clock_timestamp();
     drawn_now bigint;
     seen_now pg_snapshot;
     came_now bigint;
+    last_drawn bigint;
+    low bigint;
+    upto bigint;
     each_max bigint;
     reached bigint;
+    amount bigint;
     added bigint;
 begin
     -- Nobody queues (an insert would, if it met the row while somebody changes it): somebody else is doing it.
@@ -60,6 +69,7 @@ begin
         list.generation := life;
         list.edition := list.edition + 1;
         list.through := 0;
+        list.width := chunk;
         list.listed := 0;
         list.listed_max := 9223372036854775807;
     end if;
@@ -67,55 +77,97 @@ begin
     list.drawn := drawn_now;
 
     if list.through is not null then
-        select greatest(chunk / greatest(count(*), 1), 1) into each_max from waybill.partition;
-        -- Ready and parked ones by one statement: a row that goes from one to the other is in one of them. All together
-        -- they are complete up to the first place where one partition had more. As scans, by the low-water marks: a
-        -- held snapshot keeps millions of index entries.
-        with found as materialized (
-            select p.id as partition, k.parked, n.lane, n.sequence
-            from waybill.partition p cross join unnest(array[false, true]) as k (parked)
-            cross join lateral (
-                select e.lane, e.sequence from (
-                    (select o.lane, o.sequence from waybill.low_water w
-                    cross join lateral unnest(w.still_open) as u (sequence)
-                    cross join lateral (
-                        select o.lane, o.sequence from waybill.open o
-                        where o.parked = k.parked and o.partition = p.id
-                            and o.sequence = u.sequence offset 0) o
-                    where w.partition = p.id and u.sequence > list.through)
-                    union all
-                    (select o.lane, o.sequence from waybill.open o
-                    where o.parked = k.parked and o.partition = p.id
-                        and o.sequence > greatest(list.through,
-                            (select w.through from waybill.low_water w where w.partition = p.id))
-                    order by o.sequence limit each_max)) e
-                order by e.sequence limit each_max) n
-        ), edge as materialized (
-            select min(e.last) as last from (
-                select max(f.sequence) as last from found f
-                group by f.partition, f.parked having count(*) >= each_max) e
-        ), listed as (
-            insert into waybill.lane_row (edition, lane, partition, sequence)
-            select list.edition, f.lane, f.partition, f.sequence from found f cross join edge
-            where f.lane is not null and (edge.last is null or f.sequence <= edge.last)
-            order by f.lane, f.partition, f.sequence
-            on conflict do nothing returning 1
-        )
-        select (select edge.last from edge), (select count(*) from listed) into reached, added;
-        list.listed := list.listed + added;
-        list.through := reached;
-        if reached is null then
-            list.listed_max := greatest(4 * chunk, 2 * list.listed);
+        -- All that `seen` saw has its place up to here.
+        select s.last_value into last_drawn from waybill.sequence s;
+        -- Below all marks nothing is walked over: what is open there is known.
+        select coalesce(min(coalesce(w.through, 0)), 0), greatest(chunk / greatest(count(*), 1), 1)
+        into low, each_max
+        from waybill.partition p left join waybill.low_water w on w.partition = p.id;
+        list.width := greatest(list.width, chunk);
+        upto := greatest(list.through + list.width, low);
+        if upto <= list.through + chunk then
+            each_max := chunk;
         end if;
+        begin
+            -- Ready and parked ones by one statement: a row that goes from one to the other is in one of them. All together
+            -- they are complete up to the first place where one partition had more.
+            with found as materialized (
+                select p.id as partition, k.parked, n.lane, n.sequence
+                from waybill.partition p cross join unnest(array[false, true]) as k (parked)
+                cross join lateral (
+                    select e.lane, e.sequence from (
+                        (select o.lane, o.sequence from waybill.low_water w
+                        cross join lateral unnest(w.still_open) as u (sequence)
+                        cross join lateral (
+                            select o.lane, o.sequence from waybill.open o
+                            where o.parked = k.parked and o.partition = p.id
+                                and o.sequence = u.sequence offset 0) o
+                        where w.partition = p.id and u.sequence > list.through and u.sequence <= upto)
+                        union all
+                        (select o.lane, o.sequence from waybill.open o
+                        where o.parked = k.parked and o.partition = p.id and o.sequence <= upto
+                            and o.sequence > greatest(list.through,
+                                (select w.through from waybill.low_water w where w.partition = p.id))
+                        order by o.sequence limit each_max)) e
+                    order by e.sequence limit each_max) n
+            ), edge as materialized (
+                select min(e.last) as last from (
+                    select max(f.sequence) as last from found f
+                    group by f.partition, f.parked having count(*) >= each_max) e
+            ), listed as (
+                insert into waybill.lane_row (edition, lane, partition, sequence)
+                select list.edition, f.lane, f.partition, f.sequence from found f cross join edge
+                where f.lane is not null and (edge.last is null or f.sequence <= edge.last)
+                order by f.lane, f.partition, f.sequence
+                on conflict do nothing returning 1
+            )
+            select (select edge.last from edge), (select count(*) from found),
+                (select count(*) from listed)
+            into reached, amount, added;
+            list.listed := list.listed + added;
+            if reached is not null then
+                list.width := chunk;
+            elsif clock_timestamp() - begun > interval '100 ms' then
+                list.width := greatest(list.width / 2, chunk);
+            elsif amount < chunk / 4 and clock_timestamp() - begun < interval '50 ms' then
+                list.width := least(2 * list.width, 1::bigint << 50);
+            end if;
+            list.through := coalesce(reached, upto);
+            if reached is null and upto >= last_drawn then
+                list.through := null;
+                list.listed_max := greatest(4 * chunk, 2 * list.listed);
+            end if;
+        exception when query_canceled then
+            list.width := chunk;
+        end;
     end if;
 
-    -- What earlier editions left.
-    delete from waybill.lane_row r where r.ctid = any (array(
-        select old.ctid from waybill.lane_row old where old.edition < list.edition
-        limit 2 * chunk));
+    -- What earlier editions left, from where it was last deleted: a held snapshot keeps what is deleted in the index.
+    if list.oldest < list.edition then
+        with old as materialized (
+            select r.ctid as tid, r.lane, r.partition, r.sequence from waybill.lane_row r
+            where r.edition = list.oldest
+                and (r.lane, r.partition, r.sequence)
+                    > (list.gone_lane, list.gone_partition, list.gone_sequence)
+            order by r.lane, r.partition, r.sequence limit 2 * chunk
+        ), gone as (
+            delete from waybill.lane_row r where r.ctid = any (array(select o.tid from old o))
+        )
+        select count(*) over (), o.lane, o.partition, o.sequence
+        into amount, list.gone_lane, list.gone_partition, list.gone_sequence
+        from old o order by o.lane desc, o.partition desc, o.sequence desc limit 1;
+        if coalesce(amount, 0) < 2 * chunk then
+            list.oldest := list.oldest + 1;
+            list.gone_lane := -9223372036854775808;
+            list.gone_partition := 0;
+            list.gone_sequence := 0;
+        end if;
+    end if;
     update waybill.lane_list set generation = list.generation, edition = list.edition,
         seen = list.seen, drawn = list.drawn, through = list.through, listed = list.listed,
-        listed_max = list.listed_max;
+        listed_max = list.listed_max, width = list.width, oldest = list.oldest,
+        gone_lane = list.gone_lane, gone_partition = list.gone_partition,
+        gone_sequence = list.gone_sequence;
     return list.through is null;
 end
 $function$;
