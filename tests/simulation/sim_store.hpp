@@ -157,6 +157,7 @@ private:
     Witness& witness_;
     Mutation mutation_;
     const bool is_in_order_;
+    std::uint64_t lane_reads_ = 0;
     Database db_{};
     Database standby_{};
     std::uint32_t timeline_ = 1;
