@@ -287,6 +287,26 @@ TEST_F(PostgresLanes, AStepLooksAtSoManySequencesAndNotAtAllThatAreGone) {
     EXPECT_THAT(lane(), ElementsAre("order 1", "order 2"));
 }
 
+/// It rolled back, and the next one was the same, for as long as it was too much.
+TEST_F(PostgresLanes, AStepThatIsCancelledIsWrittenDownAndTheNextOnesGoOn) {
+    append({laned(1)});
+    auto holder = stranger();
+    {
+        postgres::Transaction holding{*holder};
+        holder->script(holder->in_schema("lock table waybill.lane_row in access exclusive mode"),
+                       "test");
+        auto db = stranger();
+        db->script("set statement_timeout = '100ms'", "test");
+
+        postgres::Rows rows = db->read(postgres::sql::list_lanes, std::int64_t{50'000});
+
+        rows.next();
+        EXPECT_FALSE(rows.flag(0));
+        EXPECT_EQ(value("select through || ' ' || edition from waybill.lane_list"), "0 1");
+    }
+    EXPECT_THAT(lane(), ElementsAre("order 1"));
+}
+
 TEST_F(PostgresLanes, EarlierEditionsAreDeletedPieceByPieceFromWhereItWasLeft) {
     insert_rows(300, "L");
     for (int edition = 0; edition < 3; ++edition) {

@@ -282,12 +282,11 @@ void Machine::fail(Work& work, Delivery& delivery, const Fail& failure, Duration
                         ? reason
                         : "failed " + detail::times(delivery.failures) + ": " + reason);
     }
-    const Duration wish =
-        std::clamp(failure.retry_after.value_or(delay_floor), delay_floor, kRetryAfterMax);
-    const bool backs_off = !failure.retry_after || failure.backs_off_too;
-    const Duration pause =
-        backs_off ? delay_after(retry.backoff, delivery.failures, random_.unit()) : delay_floor;
-    const Duration wait = std::max(wish, pause);
+    Duration wait = delay_floor;
+    if (failure.retry_after) wait = std::clamp(*failure.retry_after, delay_floor, kRetryAfterMax);
+    if (!failure.retry_after || failure.backs_off_too) {
+        wait = std::max(wait, delay_after(retry.backoff, delivery.failures, random_.unit()));
+    }
     delivery.due = later(store_now(), wait);
     delivery.changed = true;
     mark_dirty(work);

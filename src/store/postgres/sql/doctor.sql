@@ -91,7 +91,10 @@ where c.relnamespace = to_regnamespace($1::text)
     -- Asked of anything else it fails.
     and case when c.relkind = 'S' then not has_sequence_privilege($2::text, c.oid, p.name) end
 union all
-select 'function', format('%I.%I(%s)', $1::text, p.proname, oidvectortypes(p.proargtypes)), 'execute' from pg_proc p
+-- (As text of its own: a regprocedure leaves the schema out where the search path has it.)
+select 'function', format('%I.%I(%s)', $1::text, p.proname, oidvectortypes(p.proargtypes)),
+    'execute'
+from pg_proc p
 where p.pronamespace = to_regnamespace($1::text) and p.proname not in ('publish', 'publish_many', 'guard')
     and not has_function_privilege($2::text, p.oid, 'execute')
 order by 1, 2, 3;
@@ -100,7 +103,10 @@ order by 1, 2, 3;
 -- What a role needs that publishes by SQL.
 select 'schema', $1::text, 'usage' where not has_schema_privilege($2::text, $1::text, 'usage')
 union all
-select 'function', format('%I.%I(%s)', $1::text, p.proname, oidvectortypes(p.proargtypes)), 'execute' from pg_proc p
+-- (As text of its own: a regprocedure leaves the schema out where the search path has it.)
+select 'function', format('%I.%I(%s)', $1::text, p.proname, oidvectortypes(p.proargtypes)),
+    'execute'
+from pg_proc p
 where p.pronamespace = to_regnamespace($1::text) and p.proname in ('publish', 'publish_many')
     and not has_function_privilege($2::text, p.oid, 'execute')
 order by 1, 2, 3;

@@ -27,6 +27,7 @@ declare
     reached bigint;
     amount bigint;
     added bigint;
+    cancelled boolean := false;
 begin
     -- Nobody queues (an insert would, if it met the row while somebody changes it): somebody else is doing it.
     if not exists (select from waybill.lane_list) then
@@ -138,12 +139,14 @@ begin
                 list.listed_max := greatest(4 * chunk, 2 * list.listed);
             end if;
         exception when query_canceled then
+            -- What follows has no timeout of its own any more: no more than to write it down.
+            cancelled := true;
             list.width := chunk;
         end;
     end if;
 
     -- What earlier editions left, from where it was last deleted: a held snapshot keeps what is deleted in the index.
-    if list.oldest < list.edition then
+    if list.oldest < list.edition and not cancelled then
         with old as materialized (
             select r.ctid as tid, r.lane, r.partition, r.sequence from waybill.lane_row r
             where r.edition = list.oldest
