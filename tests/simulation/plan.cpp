@@ -1,7 +1,5 @@
 #include "simulation/plan.hpp"
 
-#include <algorithm>
-
 namespace waybill::sim {
 namespace {
 
@@ -177,6 +175,7 @@ void sharpen_order(Dice& dice, Plan& plan) {
     plan.faults.long_transaction = 0.8;
     plan.faults.lost_hint = 1.0;
     plan.engine.page_rows = static_cast<std::uint32_t>(dice.between(1, 4));
+    plan.engine.increment_rows = plan.engine.page_rows;
 }
 
 void sharpen_schedules(Dice& dice, Plan& plan) {
@@ -244,13 +243,13 @@ Plan draw_plan(std::uint64_t seed) {
                       .skip = rate(dice, 0.4, 0.05, 1.0),
                       .pause = rate(dice, 0.2, 0.02, 0.1)};
     plan.engine = draw_engine(dice);
+    // The first page of an increment is as large as the others, or up to four times as large.
+    plan.engine.increment_rows =
+        plan.engine.page_rows * static_cast<std::uint32_t>(1 + seed / 20 % 4);
     plan.is_in_order = seed % 4 == 3;
     if (plan.is_rolling) retire_targets(seed, plan);
     Dice sharp{seed, 9};
     sharpen(sharp, plan);
-    // The first page of an increment is as large as the others, or up to four times as large.
-    plan.engine.increment_rows =
-        plan.engine.page_rows * static_cast<std::uint32_t>(1 + seed / 20 % 4);
     // Bodies that make the window too small for what is open.
     const bool is_tight = plan.engine.window_bytes <= 128 << 10;
     plan.body_bytes_max = static_cast<std::uint32_t>(dice.between(1, is_tight ? 6000 : 200));

@@ -348,7 +348,8 @@ LocalTime Machine::next_tick() const {
         if (channel_after_ > now_) {
             next = std::min(next, channel_after_);
         } else if (!owned_.empty() && !stopping_ && !resigned_) {
-            next = std::min({next, poll_at_, next_reconcile_});
+            next = std::min(next, poll_at_);
+            next = suspects_.may_look() ? std::min(next, next_reconcile_) : next;
             if (due_horizon_ != StoreTime{}) {
                 next = std::min(next, local_of(due_horizon_ - due_lead_ / 2));
             }

@@ -16,6 +16,7 @@
 #include "core/engine/routes.hpp"
 #include "core/engine/running.hpp"
 #include "core/engine/settle_pace.hpp"
+#include "core/engine/suspects.hpp"
 #include "core/siphash.hpp"
 
 namespace waybill::engine {
@@ -340,10 +341,7 @@ private:
     /// How far ahead due times are fetched: less when memory was short.
     Duration due_lead_{};
     LocalTime next_reconcile_ = local_never;
-    std::set<std::pair<PartitionId, Sequence>> suspects_{};
-    std::set<std::pair<PartitionId, Sequence>> suspects_before_{};
-    bool increment_since_suspects_ = false;
-    std::uint64_t suspects_read_ = 0;
+    Suspects suspects_{};
     std::uint64_t reconciled_ = 0;
 
     // scheduling

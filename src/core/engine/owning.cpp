@@ -120,6 +120,7 @@ void Machine::beat_succeeded(BeatReply reply) {
     registry_stale_ = false;
     learn_registry(reply);
     drop_lost_partitions(reply);
+    suspects_.beat_succeeded(beat_sent_at_);
     note_beat_accepted();
     for (auto& box : boxes_) {
         box->paused =
@@ -327,8 +328,7 @@ void Machine::drop_partition(PartitionId id, Event::Kind why) {
     std::erase_if(waiting_commands_,
                   [&](const Command& command) { return command.partition == id; });
     std::erase_if(commands_seen_, [&](const auto& seen) { return seen.second == id; });
-    std::erase_if(suspects_, [&](const auto& suspect) { return suspect.first == id; });
-    std::erase_if(suspects_before_, [&](const auto& suspect) { return suspect.first == id; });
+    suspects_.forget(id);
     owned_.erase(id);
     emit({.kind = why, .partition = id});
 }

@@ -237,7 +237,7 @@ void Machine::on_increment(ReadPage& page) {
         increment_began_ = reads_issued_;
     }
     if (!page.more) {
-        increment_since_suspects_ = increment_since_suspects_ || increment_began_ > suspects_read_;
+        suspects_.increment_ended(increment_began_);
         prove_lanes(std::exchange(increment_began_, 0));
         handed_.increment_ends();
     }

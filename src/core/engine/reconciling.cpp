@@ -4,19 +4,14 @@
 
 /// The slow look back: every few minutes all open work is compared with what memory accounts for.
 namespace waybill::engine {
-namespace {
-
-constexpr std::size_t kSuspectsMax = 1000;
-
-}  // namespace
 
 bool Machine::read_reconcile(ReadRequest& request) {
-    if (now_ >= next_reconcile_ && (suspects_.empty() || increment_since_suspects_)) {
+    if (now_ >= next_reconcile_ && suspects_.may_look()) {
         next_reconcile_ = later(now_, config_.options.reconcile);
         for (auto& [id, partition] : owned_) {
             partition->reconcile_cursor = partition->scanned ? 0 : tail;
         }
-        suspects_before_ = std::exchange(suspects_, {});
+        suspects_.look();
     }
     for (const auto& [id, partition] : owned_) {
         if (partition->reconcile_cursor != tail) {
@@ -27,16 +22,14 @@ bool Machine::read_reconcile(ReadRequest& request) {
             return true;
         }
     }
-    // Suspects are looked at again as soon as a complete increment had the chance to bring them.
-    if (!suspects_.empty() && increment_since_suspects_) {
+    if (suspects_.has_news()) {
         next_reconcile_ = now_;
         return read_reconcile(request);
     }
     return false;
 }
 
-/// A row that memory cannot account for twice, with a complete increment in
-/// between, was lost track of: that is a bug, it is counted, and the row is taken in.
+/// A row that was lost track of: that is a bug, it is counted, and the row is taken in.
 void Machine::on_reconcile(const ReadRequest& request, ReadPage& page) {
     Partition* partition = current(request.partition);
     if (partition == nullptr) {
@@ -46,17 +39,14 @@ void Machine::on_reconcile(const ReadRequest& request, ReadPage& page) {
         if (is_known(*partition, entry)) {
             continue;
         }
-        const std::pair suspect{entry.partition, entry.sequence};
-        if (suspects_before_.contains(suspect)) {
+        const Sequence sequence = entry.sequence;
+        if (suspects_.meet(partition->id, sequence, now_, reads_issued_)) {
             ++reconciled_;
             emit({.kind = Event::Kind::reconciled,
-                  .partition = suspect.first,
-                  .sequence = suspect.second});
+                  .partition = partition->id,
+                  .sequence = sequence});
             load(*partition, entry, Via::forced);
-        } else if (suspects_.size() < kSuspectsMax) {
-            suspects_.insert(suspect);
-            increment_since_suspects_ = false;
-            suspects_read_ = reads_issued_;
+        } else {
             increment_wanted_ = true;
         }
     }
