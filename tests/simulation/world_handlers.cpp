@@ -102,7 +102,11 @@ void World::cancel_run(Process& process, engine::RunId id) {
     const std::size_t count = process.runs[id].items.size();
     after(dice_.between(milliseconds{0}, milliseconds{20}),
           [this, number = process.number, life = process.life, id, count] {
-              answer_run(number, life, id, engine::RunResults(count), {});
+              in_process(number, life, [=, this](Process& p) {
+                  if (p.runs.erase(id) > 0) {
+                      answer_run(number, life, id, engine::RunResults(count), {});
+                  }
+              });
           });
 }
 
@@ -124,9 +128,9 @@ engine::RunResult World::result_of(const Behaviour& behaviour, std::uint32_t att
 }
 
 void World::finish_run(Process& process, engine::RunId id) {
-    const auto found = process.runs.find(id);
-    if (found == process.runs.end()) return;
-    const engine::Run& run = found->second;
+    const auto ended = process.runs.extract(id);  // a commit that is on its way cannot be cancelled
+    if (ended.empty()) return;
+    const engine::Run& run = ended.mapped();
     const TargetPlan& target = plan_.boxes[run.box].targets[run.target];
     engine::RunResults results;
     for (const engine::RunItem& item : run.items) {
@@ -176,7 +180,6 @@ void World::commit_inline(ProcessNumber number, std::uint64_t life, const engine
 void World::answer_run(ProcessNumber number, std::uint64_t life, engine::RunId id,
                        engine::RunResults results, Duration delay) {
     const auto act = [this, number, id, results = std::move(results)](Process& p) {
-        if (p.runs.erase(id) == 0) return;
         checker_.on_return(number, id, results);
         const bool is_late = p.resumed_at > Duration{} && now_ - p.resumed_at < seconds{1};
         if (is_late && p.mutant->drops_late_outcome()) return;
