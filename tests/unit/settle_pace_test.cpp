@@ -12,7 +12,7 @@ TEST(SettlePace, WhatNobodyWaitsForWaitsAsLongAsTheLastBatchTook) {
     const LocalTime start{1h};
     EXPECT_TRUE(pace.is_time(start)) << "nothing was settled lately";
 
-    pace.sent(start, false);
+    pace.sent(start, 1, false);
     pace.answered(start + 2ms);
 
     EXPECT_FALSE(pace.is_time(start + 2ms));
@@ -24,7 +24,7 @@ TEST(SettlePace, AStoreThatTakesLongIsNotWaitedForAsLong) {
     SettlePace pace;
     const LocalTime start{1h};
 
-    pace.sent(start, false);
+    pace.sent(start, 1, false);
     pace.answered(start + 3s);
 
     EXPECT_EQ(pace.next(), start + 3s + 5ms);
@@ -33,7 +33,7 @@ TEST(SettlePace, AStoreThatTakesLongIsNotWaitedForAsLong) {
 TEST(SettlePace, WhatSomebodyWaitsForGoesAtOnce) {
     SettlePace pace;
     const LocalTime start{1h};
-    pace.sent(start, false);
+    pace.sent(start, 1, false);
     pace.answered(start + 2ms);
 
     pace.hurry();
@@ -45,10 +45,24 @@ TEST(SettlePace, WhatFoundNoRoomInABatchGoesWithTheNext) {
     SettlePace pace;
     const LocalTime start{1h};
 
-    pace.sent(start, true);
+    pace.sent(start, 1, true);
     pace.answered(start + 2ms);
 
     EXPECT_TRUE(pace.is_time(start + 2ms));
+}
+
+TEST(SettlePace, HalvesPayWhereTheStoreIsAsQuickAsTheEngine) {
+    SettlePace pace;
+    const LocalTime start{1h};
+    EXPECT_TRUE(pace.pays_halves()) << "nothing is known of the store";
+
+    pace.sent(start, 1'000, false);
+    pace.answered(start + 5ms);
+    EXPECT_FALSE(pace.pays_halves());
+
+    pace.sent(start + 5ms, 1'000, false);
+    pace.answered(start + 6ms);
+    EXPECT_TRUE(pace.pays_halves());
 }
 
 }  // namespace

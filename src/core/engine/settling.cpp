@@ -32,8 +32,8 @@ void Machine::mark_dirty(Work& work, bool somebody_waits) {
 /// All that was in flight has ended and others wait for it: half of it goes first, or handlers would be idle while the
 /// store settles, and the store while handlers run.
 std::size_t Machine::settle_rows() const {
-    const bool halves = settle_pace_.hurries() && in_flight_ == 0 && settled_.empty() &&
-                        dirty_.size() >= config_.options.settle_halves_from;
+    const bool halves = settle_pace_.hurries() && settle_pace_.pays_halves() && in_flight_ == 0 &&
+                        settled_.empty() && dirty_.size() >= config_.options.settle_halves_from;
     return halves ? std::min(settle_limit_, dirty_.size() / 2) : settle_limit_;
 }
 
@@ -89,7 +89,7 @@ std::optional<SettleBatch> Machine::next_settle() {
         }
     }
     answers_.clear();
-    settle_pace_.sent(now_, !dirty_.empty());
+    settle_pace_.sent(now_, batch.items.size(), !dirty_.empty());
     batch.commands = answers_sent_;
     if (batch.items.empty() && batch.commands.empty()) {
         return std::nullopt;
