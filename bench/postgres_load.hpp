@@ -160,7 +160,8 @@ struct Board {
     void finish_one() {
         if ((finished.fetch_add(1) + 1) % kPulse != 0) return;
         ++pulse;
-        ::syscall(SYS_futex, &pulse, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+        ::syscall(SYS_futex, &pulse, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr,
+                  0);
     }
     /// Nobody asks again and again: three processes that look every 100 µs took a tenth of both processors from what is
     /// measured.
