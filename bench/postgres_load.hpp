@@ -163,7 +163,7 @@ struct Board {
         ::syscall(SYS_futex, &pulse, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr,
                   0);
     }
-    /// Nobody asks again and again: three processes that look every 100 µs took a tenth of both processors from what is
+    /// Nobody asks again and again: three processes that look every 100 µs took a seventh of both processors from what is
     /// measured.
     void wait_finished(std::uint64_t count) {
         for (;;) {

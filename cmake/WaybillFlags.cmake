@@ -42,7 +42,8 @@ endif()
 
 # The presets of the sanitizers compile the files of a target together, twelve at a time, which saves
 # two fifths of the time; release does it with tests only. What that hides (a missing include) or sees in error (a
-# local name that is also in another file), dev checks file by file, and release for all that is shipped.
+# local name that is also in another file), dev checks file by file, and release for all that is shipped. Shadowing is
+# checked in what is shipped alone.
 set(WAYBILL_UNITY_WARNINGS -Wno-shadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND WAYBILL_UNITY_WARNINGS -Wno-subobject-linkage)

@@ -47,6 +47,7 @@ Endpoints::Change Endpoints::put(std::vector<Subscription> all) {
                 endpoint.note_again = LocalTime::min();
             }
         }
+        if (known != endpoints_.end()) endpoint.said = known->second.said;  // elsewhere, too
         endpoint.subscription = std::make_shared<const Subscription>(std::move(one));
         next.insert_or_assign(std::move(key), std::move(endpoint));
     }

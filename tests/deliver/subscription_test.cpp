@@ -138,6 +138,19 @@ TEST_F(EndpointsTest, SaysThatItRecoveredAlsoWhereSomebodyResumedItBefore) {
     EXPECT_EQ(recovered->kind, SubscriptionNews::Kind::recovered);
 }
 
+/// The usual repair was an incident that never ended.
+TEST_F(EndpointsTest, SaysThatItRecoveredAlsoAtAnotherAddress) {
+    for (std::uint32_t i = 0; i < Circuit::failures_to_open; ++i) fails();
+    Subscription moved = good();
+    moved.url = "http://127.0.0.1:9/elsewhere";
+
+    endpoints.put({moved});
+
+    const auto recovered = succeeds_after(0s).news;
+    ASSERT_TRUE(recovered);
+    EXPECT_EQ(recovered->kind, SubscriptionNews::Kind::recovered);
+}
+
 TEST_F(EndpointsTest, IsDisabledWhenItFailedLongEnoughAndOftenEnough) {
     for (int i = 0; i < 30; ++i) {
         const auto news = fails(std::chrono::hours{i});

@@ -307,6 +307,26 @@ TEST_F(PostgresLanes, AStepThatIsCancelledIsWrittenDownAndTheNextOnesGoOn) {
     EXPECT_THAT(lane(), ElementsAre("order 1"));
 }
 
+/// With many boxes and much that is scheduled, the first step was too long for any deadline, and so was the next.
+TEST_F(PostgresLanes, WhatIsOpenBelowTheMarksIsListedAtOnceOrWhereItIsTooMuchInSteps) {
+    insert_rows(300, "L");
+    schema_.run("select setval('waybill.sequence', 1000000)");
+    schema_.run(
+        "insert into waybill.low_water (partition, through, still_open) select p.id, 1000000, "
+        "array(select o.sequence from waybill.open o where o.partition = p.id order by 1) "
+        "from waybill.partition p");
+    const auto steps_of = [&](std::int64_t chunk) {
+        int steps = 1;
+        while (steps < 100 && !list(chunk)) ++steps;
+        EXPECT_EQ(value("select count(*) from waybill.lane_row"), "300");
+        schema_.run("truncate waybill.lane_list, waybill.lane_row");
+        return steps;
+    };
+
+    EXPECT_LE(steps_of(100), 2);
+    EXPECT_GT(steps_of(50), 6);
+}
+
 TEST_F(PostgresLanes, EarlierEditionsAreDeletedPieceByPieceFromWhereItWasLeft) {
     insert_rows(300, "L");
     for (int edition = 0; edition < 3; ++edition) {

@@ -148,6 +148,7 @@ engine::Options draw_engine(Dice& dice) {
     if (dice.chance(0.3)) options.settle_rows = static_cast<std::uint32_t>(dice.between(1, 20));
     if (dice.chance(0.3)) {
         options.settle_halves_from = static_cast<std::uint32_t>(dice.between(2, 6));
+        options.settle_halves_quick = seconds{1};  // no call of the simulated store is
     }
     if (dice.chance(0.5)) options.lane_rows = static_cast<std::uint32_t>(dice.between(1, 6));
     if (dice.chance(0.4)) {

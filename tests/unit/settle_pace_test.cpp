@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(SettlePace, WhatNobodyWaitsForWaitsAsLongAsTheLastBatchTook) {
-    SettlePace pace;
+    SettlePace pace{3us};
     const LocalTime start{1h};
     EXPECT_TRUE(pace.is_time(start)) << "nothing was settled lately";
 
@@ -21,7 +21,7 @@ TEST(SettlePace, WhatNobodyWaitsForWaitsAsLongAsTheLastBatchTook) {
 }
 
 TEST(SettlePace, AStoreThatTakesLongIsNotWaitedForAsLong) {
-    SettlePace pace;
+    SettlePace pace{3us};
     const LocalTime start{1h};
 
     pace.sent(start, 1, false);
@@ -31,7 +31,7 @@ TEST(SettlePace, AStoreThatTakesLongIsNotWaitedForAsLong) {
 }
 
 TEST(SettlePace, WhatSomebodyWaitsForGoesAtOnce) {
-    SettlePace pace;
+    SettlePace pace{3us};
     const LocalTime start{1h};
     pace.sent(start, 1, false);
     pace.answered(start + 2ms);
@@ -42,7 +42,7 @@ TEST(SettlePace, WhatSomebodyWaitsForGoesAtOnce) {
 }
 
 TEST(SettlePace, WhatFoundNoRoomInABatchGoesWithTheNext) {
-    SettlePace pace;
+    SettlePace pace{3us};
     const LocalTime start{1h};
 
     pace.sent(start, 1, true);
@@ -52,7 +52,7 @@ TEST(SettlePace, WhatFoundNoRoomInABatchGoesWithTheNext) {
 }
 
 TEST(SettlePace, HalvesPayWhereTheStoreIsAsQuickAsTheEngine) {
-    SettlePace pace;
+    SettlePace pace{3us};
     const LocalTime start{1h};
     EXPECT_TRUE(pace.pays_halves()) << "nothing is known of the store";
 
@@ -63,6 +63,10 @@ TEST(SettlePace, HalvesPayWhereTheStoreIsAsQuickAsTheEngine) {
     pace.sent(start + 5ms, 1'000, false);
     pace.answered(start + 6ms);
     EXPECT_TRUE(pace.pays_halves());
+
+    pace.sent(start + 6ms, 1, false);
+    pace.answered(start + 7ms);
+    EXPECT_TRUE(pace.pays_halves()) << "one says nothing";
 }
 
 }  // namespace

@@ -72,6 +72,20 @@ TEST_F(SuspectsTest, WhatAnIncrementMayBringIsNotLookedAtBeforeItHas) {
     EXPECT_TRUE(suspects.has_news());
 }
 
+/// On a busy store it went on for ever: every look met what had been appended a moment ago.
+TEST_F(SuspectsTest, WhoLooksAgainLooksOnlyForThoseThatWereMet) {
+    look();
+    learn();
+    suspects.look();
+    EXPECT_TRUE(suspects.looks_at(1));
+    EXPECT_FALSE(suspects.looks_at(2));
+
+    suspects.meet(1, 8, now(), reads());
+
+    EXPECT_TRUE(suspects.may_look());
+    EXPECT_FALSE(suspects.has_news());
+}
+
 TEST_F(SuspectsTest, WhatIsNotOursIsForgotten) {
     look();
     learn();

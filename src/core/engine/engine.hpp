@@ -62,8 +62,10 @@ struct Options {
     std::uint32_t increment_rows = 4000;
     std::uint64_t page_bytes = 4ULL << 20;
     std::uint32_t settle_rows = 2000;
-    /// So many results that others wait for are settled in two halves, by a store that is quick enough. 2 or more.
+    /// So many results that others wait for are settled in two halves, 2 or more; by a store that needs no longer for each
+    /// than the engine does.
     std::uint32_t settle_halves_from = 128;
+    Duration settle_halves_quick = std::chrono::microseconds{3};
     /// Results that nobody waits for are settled a moment later, together with others. Not where time moves in
     /// somebody's hand: the moment may never come.
     bool company = true;

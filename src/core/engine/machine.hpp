@@ -370,7 +370,7 @@ private:
     std::vector<Work*> sent_{};
     std::vector<Work*> settled_{};  ///< what follows is not decided yet
     std::size_t settle_limit_ = 0;
-    SettlePace settle_pace_{};
+    SettlePace settle_pace_{config_.options.settle_halves_quick};
     /// The store knows targets we do not: nothing is settled before the next beat brings them.
     bool registry_stale_ = false;
     std::vector<CommandResult> answers_{};

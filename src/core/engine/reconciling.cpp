@@ -8,10 +8,11 @@ namespace waybill::engine {
 bool Machine::read_reconcile(ReadRequest& request) {
     if (now_ >= next_reconcile_ && suspects_.may_look()) {
         next_reconcile_ = later(now_, config_.options.reconcile);
-        for (auto& [id, partition] : owned_) {
-            partition->reconcile_cursor = partition->scanned ? 0 : tail;
-        }
         suspects_.look();
+        for (auto& [id, partition] : owned_) {
+            const bool is_looked_at = partition->scanned && suspects_.looks_at(id);
+            partition->reconcile_cursor = is_looked_at ? 0 : tail;
+        }
     }
     for (const auto& [id, partition] : owned_) {
         if (partition->reconcile_cursor != tail) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 #include "waybill/time.hpp"
 
@@ -14,6 +15,8 @@ namespace waybill::engine {
 /// and are one more call: that pays where the store takes no longer for a result than the engine does.
 class SettlePace {
 public:
+    explicit SettlePace(Duration quick) : quick_(quick) {}
+
     /// Somebody waits for a result: the next of its lane or chain, an operator, a retry.
     void hurry() { hurries_ = true; }
     bool hurries() const { return hurries_; }
@@ -26,20 +29,21 @@ public:
     void answered(LocalTime now) {
         const Duration took = now - sent_at_;
         after_ = now + std::min(took, kPauseMax);
-        pays_halves_ = took <= rows_ * kEngineTakes;
+        if (rows_ >= kTelling) pays_halves_ = took <= static_cast<std::int64_t>(rows_) * quick_;
     }
 
     bool is_time(LocalTime now) const { return hurries_ || now >= after_; }
     /// When it is time, at the latest.
     LocalTime next() const { return after_; }
-    /// Going by the last batch.
+    /// Going by the last batch that was not small.
     bool pays_halves() const { return pays_halves_; }
 
 private:
     static constexpr Duration kPauseMax = std::chrono::milliseconds{5};
-    /// For a result and what follows from it, about.
-    static constexpr Duration kEngineTakes = std::chrono::microseconds{2};
+    /// What so many take is not only the way there and back.
+    static constexpr std::size_t kTelling = 32;
 
+    const Duration quick_;  ///< is a store that takes no longer for each
     bool hurries_ = false;
     bool pays_halves_ = true;
     LocalTime sent_at_{};

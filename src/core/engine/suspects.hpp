@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace waybill::engine {
 /// Rows that memory could not account for when it looked back. Once says little: no increment may have brought the row
 /// yet, or the partition is somebody else's by now, who has changed it. One that is met three times, with a complete
 /// increment and a beat between each two, was unknown while the partition was ours and after an increment had brought
-/// all: it was lost track of.
+/// all: it was lost track of. Who looks again looks only for those that were met, or there would always be somebody new.
 class Suspects {
 public:
     /// Nothing is suspected, or what is may be looked at again.
@@ -22,13 +23,22 @@ public:
 
     /// What the look that begins meets is held against what the last one met.
     void look() {
+        admits_ = met_.empty();
         before_ = std::exchange(met_, {});
         increment_since_ = beat_since_ = false;
+    }
+    /// The look that begins is about this partition, too.
+    bool looks_at(PartitionId partition) const {
+        const auto first = before_.lower_bound({partition, std::numeric_limits<Sequence>::min()});
+        return admits_ || (first != before_.end() && first->first.first == partition);
     }
     /// True: it was lost track of.
     bool meet(PartitionId partition, Sequence sequence, LocalTime now, std::uint64_t reads) {
         const Row row{partition, sequence};
         const auto before = before_.find(row);
+        if (before == before_.end() && !admits_) {
+            return false;
+        }
         const std::uint32_t times = before == before_.end() ? 1 : before->second + 1;
         if (times == kTimes) {
             return true;
@@ -62,6 +72,7 @@ private:
     /// And how often in a row.
     std::map<Row, std::uint32_t> met_{};
     std::map<Row, std::uint32_t> before_{};
+    bool admits_ = true;
     LocalTime met_at_{};
     std::uint64_t reads_ = 0;
     bool increment_since_ = false;

@@ -73,9 +73,15 @@ std::vector<MessagePtr> messages_of(Session session, const std::vector<OpenRow>&
                                     std::uint64_t bytes_max) {
     std::vector<MessagePtr> known;
     std::vector<MessageRef> wanted;
+    std::uint64_t taken = 0;
     for (const OpenRow& row : rows) {
+        if (taken > bytes_max) break;  // what is taken is not there for the next page
         known.push_back(session.recent == nullptr ? nullptr : session.recent->take(row.message));
-        if (known.back() == nullptr) wanted.push_back({row.id, row.message});
+        if (known.back() == nullptr) {
+            wanted.push_back({row.id, row.message});
+        } else {
+            taken += sizeof(Entry) + known.back()->body.size();
+        }
     }
     std::vector<MessageRow> loaded;
     if (!wanted.empty()) loaded = load_messages(session, wanted, bytes_max);

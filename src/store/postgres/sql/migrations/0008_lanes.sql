@@ -24,9 +24,11 @@ declare
     low bigint;
     upto bigint;
     each_max bigint;
+    known bigint;
     reached bigint;
     amount bigint;
     added bigint;
+    ended boolean := false;
     cancelled boolean := false;
 begin
     -- Nobody queues (an insert would, if it met the row while somebody changes it): somebody else is doing it.
@@ -80,13 +82,17 @@ begin
     if list.through is not null then
         -- All that `seen` saw has its place up to here.
         select s.last_value into last_drawn from waybill.sequence s;
-        -- Below all marks nothing is walked over: what is open there is known.
-        select coalesce(min(coalesce(w.through, 0)), 0), greatest(chunk / greatest(count(*), 1), 1)
-        into low, each_max
+        select coalesce(min(coalesce(w.through, 0)), 0), greatest(chunk / greatest(count(*), 1), 1),
+            coalesce(sum(cardinality(w.still_open)), 0)
+        into low, each_max, known
         from waybill.partition p left join waybill.low_water w on w.partition = p.id;
         list.width := greatest(list.width, chunk);
-        upto := greatest(list.through + list.width, low);
-        if upto <= list.through + chunk then
+        upto := list.through + list.width;
+        if upto < low and known <= 4 * chunk then
+            -- Below all marks nothing is walked over: what is open there is known, and not too much to look for.
+            upto := low;
+            each_max := 4 * chunk;
+        elsif upto <= list.through + chunk then
             each_max := chunk;
         end if;
         begin
@@ -125,28 +131,35 @@ begin
             select (select edge.last from edge), (select count(*) from found),
                 (select count(*) from listed)
             into reached, amount, added;
-            list.listed := list.listed + added;
-            if reached is not null then
-                list.width := chunk;
-            elsif clock_timestamp() - begun > interval '100 ms' then
-                list.width := greatest(list.width / 2, chunk);
-            elsif amount < chunk / 4 and clock_timestamp() - begun < interval '50 ms' then
-                list.width := least(2 * list.width, 1::bigint << 50);
-            end if;
-            list.through := coalesce(reached, upto);
-            if reached is null and upto >= last_drawn then
-                list.through := null;
-                list.listed_max := greatest(4 * chunk, 2 * list.listed);
-            end if;
+            ended := true;
         exception when query_canceled then
-            -- What follows has no timeout of its own any more: no more than to write it down.
+            -- What follows has no timeout of its own any more: no more than to write it down. Also of a step that had
+            -- ended when it was cancelled: its rows are gone.
             cancelled := true;
             list.width := chunk;
         end;
     end if;
+    if ended and not cancelled then
+        list.listed := list.listed + added;
+        if reached is not null then
+            list.width := chunk;
+        elsif clock_timestamp() - begun > interval '100 ms' then
+            list.width := greatest(list.width / 2, chunk);
+        elsif amount < chunk / 4 and clock_timestamp() - begun < interval '50 ms' then
+            list.width := least(2 * list.width, 1::bigint << 50);
+        end if;
+        list.through := coalesce(reached, upto);
+        if reached is null and upto >= last_drawn then
+            list.through := null;
+            list.listed_max := greatest(4 * chunk, 2 * list.listed);
+        end if;
+    end if;
 
-    -- What earlier editions left, from where it was last deleted: a held snapshot keeps what is deleted in the index.
-    if list.oldest < list.edition and not cancelled then
+    -- What earlier editions left, from where it was last deleted: a held snapshot keeps what is deleted in the index. Not
+    -- where listing took long: a call that is cancelled here would have done nothing.
+    if list.oldest < list.edition and not cancelled
+        and clock_timestamp() - begun < interval '500 ms'
+    then
         with old as materialized (
             select r.ctid as tid, r.lane, r.partition, r.sequence from waybill.lane_row r
             where r.edition = list.oldest
