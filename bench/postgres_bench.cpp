@@ -197,7 +197,7 @@ void PostgresEndToEnd(benchmark::State& state, const Load& load) {
     }
     ratio.report(state, load.count);
     if (load.laned) {
-        // A lane is a column and an index, also where nobody asks for its order.
+        // A lane is a column, also where nobody asks for its order.
         state.counters["lanes_cost_%"] = at(lanes_cost, 0.5);
         state.counters["order_cost_%"] = at(order_cost, 0.5);
     }
