@@ -116,7 +116,7 @@ TEST_F(SettlingRounds, HalfOfWhatEndedTogetherIsSettledFirst) {
     EXPECT_EQ(engine.starts().size(), 2 * kLanes);
 }
 
-/// Three instances on PostgreSQL paid for twice as many settlements, and nobody gained by it.
+/// PostgreSQL paid for twice as many settlements, and nobody gained by it.
 TEST_F(SettlingRounds, AStoreThatTakesItsTimeGetsAllOfThemAtOnce) {
     Stepper& engine = run_first_round();
     end_round(engine);
