@@ -82,10 +82,6 @@ struct Stores {
     StoreHandle other{};
 };
 
-BoxOptions outbox_options() {
-    return {.concurrency = 8192};
-}
-
 Message message(const std::string& type, const std::string& tenant) {
     return {.box = "outbox",
             .type = type,
@@ -172,9 +168,8 @@ public:
         };
         const std::vector<std::shared_ptr<SubscriptionReader>> readers{
             std::make_shared<FixedSubscriptions>(std::move(subscriptions))};
-        app_.outbox("outbox", outbox_options())
-            .to_subscriptions(
-                std::make_shared<Deliverer>(std::move(stores.other), readers, nullptr, options));
+        app_.outbox("outbox").to_subscriptions(
+            std::make_shared<Deliverer>(std::move(stores.other), readers, nullptr, options));
         app_.observe(finished_);
     }
     void start() { app_.start(); }
@@ -275,7 +270,7 @@ void deliver_backlog(benchmark::State& state, const std::function<Stores()>& ope
     for (auto _ : state) {
         {
             Waybill publisher{{.store = open().store}};
-            publisher.outbox("outbox", outbox_options());
+            publisher.outbox("outbox");
             publish_to(publisher, kMessages, "t");
         }
         limit.measure(state, [&] {

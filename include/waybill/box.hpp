@@ -43,8 +43,9 @@ struct BoxOptions {
     AttemptsLog attempts_log = AttemptsLog::failures;
     /// How long a line of the attempt log is kept; it goes with its message at the latest.
     Duration keep_attempts = forever;
-    /// Running deliveries of this box in this instance. 1 … 100,000.
-    std::uint32_t concurrency = 64;
+    /// Running deliveries of this box in this instance, requests to subscriptions included. 1 … 100,000. 0: 64 to
+    /// its own targets; and of requests to subscriptions, which need no thread, 4,096 in all such boxes together.
+    std::uint32_t concurrency = 0;
     /// Partitions the box is cut into when it is first declared; 0 = the store's default. 0 … 1,024.
     std::uint32_t partitions = 0;
     /// Larger bodies are refused at append. 1 byte … 256 MiB.

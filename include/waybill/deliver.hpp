@@ -75,6 +75,25 @@ struct SubscriptionFailing {
     bool operator==(const SubscriptionFailing&) const = default;
 };
 
+/// What became of a subscription that stands elsewhere, in a configuration or in a table of your own: its answers
+/// disabled it, or people let it go on or skip. In the store, so that it outlives the process and all instances
+/// know it.
+struct SubscriptionStanding {
+    /// `active`: as whoever names it says.
+    Subscription::State state = Subscription::State::active;
+    /// Why it is not active.
+    std::string reason{};
+    /// As in Subscription.
+    StoreTime skip_before{};
+    StoreTime changed_at{};
+    /// What stands for the URL that was disabled: another one is another endpoint, and gets its chance.
+    std::string endpoint{};
+
+    bool operator==(const SubscriptionStanding&) const = default;
+};
+/// What was said of a subscription becomes what is in force.
+void apply(const SubscriptionStanding& standing, Subscription& subscription);
+
 /// Subscriptions in the store, beside the messages: all its instances share them. Secrets are sealed when
 /// there is a key.
 ///
@@ -96,6 +115,18 @@ public:
                                        const std::function<void(Subscription&)>& change);
     /// What waits for it counts no longer. False: there is none.
     bool remove(const Uuid& id);
+    /// By its answers, wherever it stands: messages wait until somebody lets it go on. One that is not active stays
+    /// as it is.
+    void disable(const Subscription& subscription, const std::string& reason);
+
+    /// Of those that stand elsewhere. Nothing: as whoever names it says.
+    std::optional<SubscriptionStanding> standing(const Uuid& id);
+    std::vector<std::pair<Uuid, SubscriptionStanding>> standings();
+    /// What `change` makes of it, in one piece; `state = active` lets it go on, everywhere.
+    SubscriptionStanding change_standing(const Uuid& id,
+                                         const std::function<void(SubscriptionStanding&)>& change);
+    /// Nobody names it any more.
+    void drop_standing(const Uuid& id);
 
     /// Another text whenever something changed.
     std::string version();
@@ -111,6 +142,8 @@ private:
     void write(const Subscription& subscription);
     Subscription read(const std::string& text, const Uuid& id) const;
     std::unique_ptr<Notebook::Hold> alone();
+    void tell_version();
+    void end_rest(const Uuid& id, bool is_elsewhere_now);
 
     Notebook& notebook_;
     StoreHandle store_;
@@ -172,9 +205,10 @@ struct DeliverOptions {
     /// "http://host:port"; empty: none.
     std::string proxy{};
     /// The secret of a tenant, at the time of sending; it comes before a subscription's own. Nothing: there is
-    /// none. May block and throw: then the attempt fails, and nothing is sent.
+    /// none. May block, also on several threads at once, and throw: then the attempt fails, and nothing is sent.
+    /// What takes longer than 3 s is waited for without costing an attempt.
     std::function<std::optional<std::string>(const std::string& tenant)> tenant_secret{};
-    /// How long it is believed. 0: not at all.
+    /// How long it is believed; that there is none, for 5 s at most. 0: not at all.
     Duration secret_ttl = std::chrono::minutes{5};
     /// Between two looks at the readers.
     Duration refresh = std::chrono::seconds{1};
@@ -192,13 +226,16 @@ struct DeliverOptions {
 ///     auto deliverer = std::make_shared<waybill::Deliverer>(store, readers, book);
 ///     app.outbox("outbox").to_subscriptions(deliverer);
 ///
+/// A request is an open file: it raises this process's soft limit (RLIMIT_NOFILE) to 6,144, if the hard one lets it.
+///
 /// Thread safety: any thread.
 /// Lifetime:      readers, notebook and what the callbacks use outlive it. The destructor cancels what is
 ///                under way.
 /// Errors:        prepare() and refresh() throw StoreError; otherwise a failure is an outcome.
 class Deliverer final : public TargetFamily {
 public:
-    /// `book`: where those that are disabled by their answers are written down, and may be null.
+    /// `book`: where those that fail, or are disabled by their answers, are written down, whoever names them. Null: that
+    /// is forgotten with the process.
     Deliverer(StoreHandle store, std::vector<std::shared_ptr<SubscriptionReader>> readers,
               std::shared_ptr<SubscriptionBook> book, DeliverOptions options = {});
     ~Deliverer() override;
@@ -208,6 +245,8 @@ public:
     std::uint64_t version() const override;
     TargetOptions options_of(const std::string& key) override;
     void on_change(std::function<void()> changed) override;
+    /// 4,096; fewer where this process may not have so many files open.
+    std::uint32_t at_once() const override;
 
     /// refresh(), so that nothing is published between the start and the first look.
     void prepare() override;

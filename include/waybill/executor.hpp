@@ -133,6 +133,9 @@ public:
     virtual std::uint64_t version() const = 0;
     /// Of one that it does not know (yet): held.
     virtual TargetOptions options_of(const std::string& key) = 0;
+    /// So many run at once, in all boxes together that do not say it themselves (`BoxOptions::concurrency`). 1 or more;
+    /// the same as long as an instance lives.
+    virtual std::uint32_t at_once() const { return 4'096; }
     /// Called before an instance starts, when the store knows its boxes.
     virtual void prepare() {}
     /// Called by who changed something, from any thread, so that it counts at once. Set before the start.

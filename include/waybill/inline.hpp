@@ -29,7 +29,8 @@ struct InlineResult {
     Outcome outcome{};
 };
 
-/// Exactly-once effects: the handler's writes, its progress and the fence commit in one round trip.
+/// Exactly-once effects: the handler's writes, its progress and the fence commit in one round trip. Of two runs of one delivery,
+/// an owner's that lost the partition in the middle and its successor's, both call the body and one commits.
 class InlineStore {
 public:
     virtual ~InlineStore() = default;

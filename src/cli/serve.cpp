@@ -68,8 +68,9 @@ void check_or_throw(const server::LoadedConfig& loaded, Log& log) {
 
 /// A shell's usual limit is 1,024 open files, and every connection is one.
 void allow_connections(std::uint32_t connections, Log& log) {
-    constexpr rlim_t kOthers = 256;     // the store's, the log's
-    constexpr rlim_t kOutgoing = 4096;  // requests under way, and connections kept for the next
+    constexpr rlim_t kOthers = 256;  // the store's, the log's
+    // Requests under way, of the outbox and of all other boxes, and connections kept for the next.
+    constexpr rlim_t kOutgoing = 4'096 + 4'096 + 1'024;
     const rlim_t needed = connections + kOthers;
     const rlim_t wanted = needed + kOutgoing;
     rlimit files{};

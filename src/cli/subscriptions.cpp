@@ -1,4 +1,6 @@
+#include <charconv>
 #include <iostream>
+#include <system_error>
 
 #include "cli/command.hpp"
 #include "cli/listing.hpp"
@@ -54,6 +56,35 @@ void add_removed_headers(const std::string& names, Object& headers) {
     }
 }
 
+double real_of(const Arguments& arguments, const char* name) {
+    const std::string text = arguments.value(name);
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+        throw UsageError{std::string{"--"} + name + " needs a number, such as 1.5, not \"" + text +
+                         "\""};
+    }
+    return number;
+}
+
+/// How it is tried again, of what was said.
+Object retry_of(const Arguments& arguments) {
+    Object retry;
+    if (arguments.has("max-attempts")) {
+        retry.emplace_back("max_attempts", arguments.number("max-attempts", 0));
+    }
+    for (const char* name : {"base", "cap"}) {
+        if (arguments.has(name)) retry.emplace_back(name, arguments.value(name));
+    }
+    for (const char* name : {"multiplier", "jitter"}) {
+        if (arguments.has(name)) retry.emplace_back(name, real_of(arguments, name));
+    }
+    if (arguments.has("schedule")) {
+        retry.emplace_back("schedule", listed(arguments.value("schedule")));
+    }
+    return retry;
+}
+
 /// What was said, with the names of the API.
 Object body_of(const Arguments& arguments) {
     Object body;
@@ -75,13 +106,7 @@ Object body_of(const Arguments& arguments) {
     Object headers = headers_of(arguments.value("header"));
     add_removed_headers(arguments.value("remove-header"), headers);
     if (!headers.empty()) body.emplace_back("headers", std::move(headers));
-    Object retry;
-    if (arguments.has("max-attempts")) {
-        retry.emplace_back("max_attempts", arguments.number("max-attempts", 0));
-    }
-    if (arguments.has("schedule")) {
-        retry.emplace_back("schedule", listed(arguments.value("schedule")));
-    }
+    Object retry = retry_of(arguments);
     if (!retry.empty()) body.emplace_back("retry", std::move(retry));
     return body;
 }
@@ -182,8 +207,10 @@ int show_one(const Arguments& arguments, const Globals& globals) {
 int subscriptions(const Arguments& arguments, const Globals& globals) {
     const std::string& verb = arguments.word(0, "list, show, add, update, …");
     if (verb == "list") {
-        OperatorDesk desk{globals};
-        print_page(arguments, desk.get(kFolder), {"id", "state", "type", "tenant", "url", "waits"});
+        const std::string page =
+            query_of(arguments, {"box", "type", "tenant", "reason"});  // of other commands
+        print_page(arguments, OperatorDesk{globals}.get(kFolder + page),
+                   {"id", "state", "type", "tenant", "url", "waits"});
         return 0;
     }
     if (verb == "show") return show_one(arguments, globals);
@@ -235,7 +262,12 @@ Command subscriptions_command() {
                     {"rate", "R", "at most so many requests, 100/s; 0/s for no limit"},
                     {"concurrency", "N", "at most so many under way at once"},
                     {"max-attempts", "N", "then it is a dead letter"},
-                    {"schedule", "LIST", "waits between attempts: 5s,5m,30m"},
+                    {"base", "D", "after the first failure it waits so long, 5s"},
+                    {"multiplier", "X", "and each time so many times longer, 2"},
+                    {"cap", "D", "but never longer than this, 5m"},
+                    {"jitter", "SHARE", "more or less by this share of it, 0.2"},
+                    {"schedule", "LIST",
+                     "waits between attempts instead: 5s,5m,30m; '' for none any more"},
                     {"client-errors", "WHAT", "of answers 4xx: retry or dead"},
                     {"disable-after", "D", "without a single success for so long; forever: never"},
                     {"description", "TEXT", "for people"},
@@ -246,6 +278,8 @@ Command subscriptions_command() {
                     {"message", "ID", "test: send this one instead of an example"},
                     {"body", "TEXT", "test: of the example"},
                     {"id", "UUID", "add: its id, so that adding it twice is refused"},
+                    {"limit", "N", "list: how many, 100"},
+                    {"cursor", "C", "list: go on where a page ended"},
                     {"yes", "", "do not ask"},
                     {"json", "", "for programs"},
                     operation_option()},

@@ -59,8 +59,8 @@ Problems check_halt(const BoxOptions& options) {
 
 Problems check_sizes(const BoxOptions& options) {
     Problems problems;
-    if (options.concurrency < 1 || options.concurrency > kConcurrencyMax) {
-        problems.push_back("concurrency is " + grouped(options.concurrency) + "; it must be 1 … " +
+    if (options.concurrency > kConcurrencyMax) {
+        problems.push_back("concurrency is " + grouped(options.concurrency) + "; it must be 0 … " +
                            grouped(kConcurrencyMax));
     }
     if (options.partitions > kPartitionsMax) {

@@ -15,8 +15,10 @@ namespace {
 constexpr const char* kPrefix = "subscription/";
 /// Not below kPrefix: these are no subscriptions.
 constexpr const char* kFailing = "subscription-failing/";
+constexpr const char* kStanding = "subscription-standing/";
 constexpr const char* kVersion = "subscriptions-version";
 constexpr std::size_t kKeyMin = 16;
+constexpr std::size_t kReasonBytesMax = 600;
 /// Written again as long as it fails; of one that nobody has any more it goes by itself.
 constexpr Duration kFailingKept = std::chrono::hours{30 * 24};
 
@@ -119,6 +121,8 @@ Subscription SubscriptionBook::add(Subscription subscription) {
     if (find(subscription.id)) {
         throw ConfigError{{"id: a subscription with this id is there already; update it"}};
     }
+    // What became of one of this id that stood elsewhere is not about this one.
+    drop_standing(subscription.id);
     try {
         write(subscription);
     } catch (const StoreError&) {
@@ -144,11 +148,8 @@ std::optional<Subscription> SubscriptionBook::change(
         problems.emplace_back("box: a subscription stays in its box; add another one");
     }
     if (!problems.empty()) throw ConfigError{std::move(problems)};
-    // Whoever changes it lets everybody try at once. Before it is written: after that nothing else can fail.
-    if (auto known = failing(id)) {
-        known->rests_until = {};
-        note_failing(id, subscription->url == url ? known : std::nullopt);
-    }
+    // Before it is written: after that nothing else can fail.
+    end_rest(id, subscription->url != url);
     write(*subscription);
     // Of what could not be opened some may be left.
     subscription->problem = unseal_all(key_, *subscription);
@@ -161,9 +162,55 @@ bool SubscriptionBook::remove(const Uuid& id) {
     if (!subscription) return false;
     notebook_.drop_note(name_of(id));
     note_failing(id, std::nullopt);
-    notebook_.keep_note(kVersion, to_string(fresh_id()));
+    tell_version();
     store_.catalogue()->forget_target(subscription->box, key_of(*subscription));
     return true;
+}
+
+void SubscriptionBook::disable(const Subscription& subscription, const std::string& reason) {
+    const auto disable = [&](auto& one) {
+        one.state = Subscription::State::disabled;
+        one.reason = clean_text(reason, kReasonBytesMax);
+    };
+    const auto own = change(subscription.id, [&](Subscription& one) {
+        if (one.state == Subscription::State::active) disable(one);
+    });
+    if (own) return;
+    change_standing(subscription.id, [&](SubscriptionStanding& one) {
+        disable(one);
+        one.endpoint = deliver::endpoint_of(subscription.url);
+    });
+}
+
+std::optional<SubscriptionStanding> SubscriptionBook::standing(const Uuid& id) {
+    const auto note = notebook_.note(kStanding + to_string(id));
+    return note ? deliver::standing_from_note(*note) : std::nullopt;
+}
+
+std::vector<std::pair<Uuid, SubscriptionStanding>> SubscriptionBook::standings() {
+    std::vector<std::pair<Uuid, SubscriptionStanding>> all;
+    for (const Note& note : notebook_.notes(kStanding)) {
+        const auto id = parse_uuid(note.name.substr(std::string_view{kStanding}.size()));
+        auto standing = deliver::standing_from_note(note.text);
+        if (id && standing) all.emplace_back(*id, *std::move(standing));
+    }
+    return all;
+}
+
+SubscriptionStanding SubscriptionBook::change_standing(
+    const Uuid& id, const std::function<void(SubscriptionStanding&)>& change) {
+    const auto hold = alone();
+    SubscriptionStanding standing = this->standing(id).value_or(SubscriptionStanding{});
+    change(standing);
+    standing.changed_at = system_clock().wall();
+    end_rest(id, false);
+    notebook_.keep_note(kStanding + to_string(id), deliver::to_note(standing));
+    tell_version();
+    return standing;
+}
+
+void SubscriptionBook::drop_standing(const Uuid& id) {
+    notebook_.drop_note(kStanding + to_string(id));
 }
 
 std::optional<SubscriptionFailing> SubscriptionBook::failing(const Uuid& id) {
@@ -190,8 +237,20 @@ void SubscriptionBook::note_failing(const Uuid& id, std::optional<SubscriptionFa
     notebook_.keep_note(name, deliver::to_note(*failing), system_clock().wall() + kFailingKept);
 }
 
+/// Whoever changes it lets everybody try at once.
+void SubscriptionBook::end_rest(const Uuid& id, bool is_elsewhere_now) {
+    auto known = failing(id);
+    if (!known) return;
+    known->rests_until = {};
+    note_failing(id, is_elsewhere_now ? std::nullopt : known);
+}
+
 std::string SubscriptionBook::version() {
     return notebook_.note(kVersion).value_or("");
+}
+
+void SubscriptionBook::tell_version() {
+    notebook_.keep_note(kVersion, to_string(fresh_id()));
 }
 
 /// First what it is, then that it changed, then that it is wanted: an instance that sees the target can find
@@ -200,7 +259,7 @@ void SubscriptionBook::write(const Subscription& subscription) {
     Subscription kept = subscription;
     if (!key_.empty()) seal_all(key_, kept);
     notebook_.keep_note(name_of(kept.id), deliver::to_note(kept));
-    notebook_.keep_note(kVersion, to_string(fresh_id()));
+    tell_version();
     const Target target = target_of(subscription);
     const BoxDeclaration box = {};
     store_.store().declare({&box, 0}, {&target, 1});

@@ -1,13 +1,15 @@
-#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "core/runtime/process_name.hpp"
 #include "deliver/endpoints.hpp"
+#include "deliver/files.hpp"
 #include "deliver/keyring.hpp"
 #include "deliver/lookout.hpp"
 #include "deliver/request.hpp"
+#include "deliver/scribe.hpp"
+#include "deliver/secret_search.hpp"
 #include "deliver/worker.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/deliver.hpp"
@@ -17,12 +19,20 @@
 namespace waybill {
 namespace {
 
+using deliver::SecretSearch;
 using deliver::SubscriptionPtr;
 
 /// Of notes on who fails: with every look at the readers, and before we go.
 constexpr std::size_t kWrittenAtOnce = 50;
 constexpr std::size_t kWrittenAtLast = 1'000;
+/// For a secret that takes long to be looked up.
+constexpr Duration kComeBack = std::chrono::seconds{1};
 constexpr std::size_t kSentTogether = 8;  ///< requests, while the next ones are signed
+
+DeliverOptions with_instance(DeliverOptions options) {
+    if (options.instance.empty()) options.instance = runtime::host_and_process();
+    return options;
+}
 
 }  // namespace
 
@@ -31,11 +41,13 @@ struct Deliverer::Parts {
           DeliverOptions the_options)
         : store(std::move(the_store)),
           book(std::move(the_book)),
-          options(std::move(the_options)),
+          options(with_instance(std::move(the_options))),
           clock(options.clock != nullptr ? *options.clock : system_clock()),
           keyring(options.secret_ttl) {
         if (!options.egress) options.egress = make_egress({});
-        if (options.instance.empty()) options.instance = runtime::host_and_process();
+        if (options.tenant_secret) {
+            search = std::make_unique<SecretSearch>(options.tenant_secret, keyring, clock);
+        }
     }
 
     /// A delivery whose request can go out.
@@ -48,17 +60,18 @@ struct Deliverer::Parts {
 
     void wake();
     void start(Job job, ReadyOnes& ready);
-    void find_secret_then_send(const std::shared_ptr<Job>& job,
-                               const SubscriptionPtr& subscription);
+    void searched(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
+                  const SecretSearch::Answer& answer);
+    void put_off(const std::shared_ptr<Job>& job);
+    void sign_for_tenant(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
+                         const std::optional<std::string>& of_tenant, ReadyOnes& ready);
     void sign(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
               const std::vector<std::string>& secrets, ReadyOnes& ready);
     void send(ReadyOnes ready);
     void answered(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
                   const http_out::Result& result);
-    void tell(const SubscriptionNews& news);
-    void disable(const SubscriptionNews& news);
-    void write_down(std::size_t most);
-    void tell_unwritten(const Uuid& id, const std::exception& error) const;
+    void tell(const SubscriptionNews& news) const;
+    void disabled(const SubscriptionPtr& subscription, const std::string& reason);
     void post(std::function<void()> task);
     void end(const std::shared_ptr<Job>& job, Outcome outcome, std::string detail = {});
     void end_answered();
@@ -74,9 +87,10 @@ struct Deliverer::Parts {
     deliver::Lookout lookout{store, book.get(), endpoints,
                              [this](const SubscriptionNews& news) { tell(news); }};
 
-    std::mutex mutex{};  ///< guards the five below
-    /// How they fail; nothing: they are well again.
-    std::map<Uuid, std::optional<SubscriptionFailing>> unwritten{};
+    deliver::Scribe scribe{book.get(), options.instance,
+                           [this](const SubscriptionNews& news) { tell(news); }};
+
+    std::mutex mutex{};  ///< guards the four below
     std::function<void()> changed{};
     /// Requests by delivery; 0: its secret is looked up.
     std::unordered_map<std::uint64_t, std::uint64_t> under_way{};
@@ -86,8 +100,12 @@ struct Deliverer::Parts {
     /// On the thread of requests: what came together ends together, or each would wake the engine.
     std::vector<std::pair<std::shared_ptr<Job>, DeliveryResult>> answered_together{};
 
+    /// Null: tenants have no secrets of their own.
+    std::unique_ptr<SecretSearch> search{};
+
     std::unique_ptr<http_out::HttpOut> out = std::make_unique<http_out::HttpOut>(
-        http_out::HttpOutOptions{.after_results = [this] { end_answered(); }});
+        http_out::HttpOutOptions{.connections_kept = deliver::allow_files().connections_kept,
+                                 .after_results = [this] { end_answered(); }});
 };
 
 void Deliverer::Parts::wake() {
@@ -105,8 +123,7 @@ void Deliverer::Parts::start(Job job, ReadyOnes& ready) {
     const auto begin = endpoints.begin(key, clock.now());
     if (!begin.subscription) return shared->completion({});
     const DeliveryItem& item = shared->delivery.items.front();
-    // Who asks for one by name wants it.
-    const bool is_asked_for = item.requeues > 0;
+    const bool is_asked_for = item.requeues > 0;  // by name, by somebody who wants it
     if (!is_asked_for && deliver::published_at(*item.message) < begin.subscription->skip_before) {
         if (!begin.wait) endpoints.released(key);
         return end(shared, Dead{"skipped by an operator"});
@@ -121,46 +138,57 @@ void Deliverer::Parts::start(Job job, ReadyOnes& ready) {
                     deliver::secrets_at(*begin.subscription, clock.wall()), ready);
     }
     if (const auto known = keyring.find(item.message->tenant, clock.now())) {
-        return sign(shared, begin.subscription, {*known}, ready);
+        return sign_for_tenant(shared, begin.subscription, known->value, ready);
     }
-    post([this, shared, subscription = begin.subscription] {
-        find_secret_then_send(shared, subscription);
+    // A program or a file may say it: not on the engine's thread.
+    search->ask(item.message->tenant, [this, shared, subscription = begin.subscription](
+                                          const SecretSearch::Answer& answer) {
+        searched(shared, subscription, answer);
     });
 }
 
-/// A program or a file may say it: not on the engine's thread.
-void Deliverer::Parts::find_secret_then_send(const std::shared_ptr<Job>& job,
-                                             const SubscriptionPtr& subscription) {
+void Deliverer::Parts::searched(const std::shared_ptr<Job>& job,
+                                const SubscriptionPtr& subscription,
+                                const SecretSearch::Answer& answer) {
+    using Kind = SecretSearch::Answer::Kind;
     {
-        // A program may take seconds to say a secret, and nobody waits for it any more.
         const std::lock_guard lock{mutex};
-        if (closing) return;
+        if (closing) return;  // and nobody waits for it any more
     }
-    const std::string& tenant = job->delivery.items.front().message->tenant;
-    std::optional<std::string> secret = keyring.find(tenant, clock.now());
-    try {
-        if (!secret) {
-            secret = options.tenant_secret(tenant);
-            if (secret) keyring.put(tenant, *secret, clock.now());
-        }
-    } catch (const std::exception& error) {
-        return fail(job, std::string{"the tenant's secret cannot be had: "} + error.what());
-    } catch (...) {
-        return fail(job, "the tenant's secret cannot be had");
-    }
-    if (!secret && subscription->secrets.empty()) {
-        return fail(job, "neither the tenant nor the subscription has a secret");
+    if (answer.kind == Kind::late) return put_off(job);
+    if (answer.kind == Kind::failed) {
+        return fail(job, "the tenant's secret cannot be had: " + answer.text);
     }
     ReadyOnes ready;
-    sign(job, subscription,
-         secret ? std::vector<std::string>{*secret}
-                : deliver::secrets_at(*subscription, clock.wall()),
-         ready);
+    sign_for_tenant(job, subscription,
+                    answer.kind == Kind::found ? std::optional{answer.text} : std::nullopt, ready);
     send(std::move(ready));
+}
+
+/// The endpoint has nothing to do with it, and neither has the message.
+void Deliverer::Parts::put_off(const std::shared_ptr<Job>& job) {
+    endpoints.released(job->delivery.target);
+    {
+        const std::lock_guard lock{mutex};
+        if (under_way.erase(job->delivery.number) == 0) return job->completion({});
+    }
+    job->completion({DeliveryResult{.outcome = Defer{.delay = kComeBack}}});
+}
+
+void Deliverer::Parts::sign_for_tenant(const std::shared_ptr<Job>& job,
+                                       const SubscriptionPtr& subscription,
+                                       const std::optional<std::string>& of_tenant,
+                                       ReadyOnes& ready) {
+    const auto secrets = deliver::secrets_for(*subscription, of_tenant, clock.wall());
+    if (secrets.empty()) return fail(job, "neither the tenant nor the subscription has a secret");
+    sign(job, subscription, secrets, ready);
 }
 
 void Deliverer::Parts::sign(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
                             const std::vector<std::string>& secrets, ReadyOnes& ready) {
+    if (secrets.empty() && !subscription->secrets.empty()) {
+        return fail(job, "all its secrets have expired");
+    }
     const DeliveryItem& item = job->delivery.items.front();
     auto request = deliver::request_of(*subscription, item.message, deliver::attempt_of(item),
                                        secrets, options, clock.wall(), subscription->timeout);
@@ -191,8 +219,7 @@ void Deliverer::Parts::send(ReadyOnes ready) {
                                 const http_out::Result& result) { answered(job, to, result); }});
     }
     if (sendings.empty()) return;
-    // Their results wait for the mutex until all have their numbers.
-    std::uint64_t number = out->start(std::move(sendings));
+    std::uint64_t number = out->start(std::move(sendings));  // results wait for the mutex
     for (std::uint64_t* const of : numbers) *of = number++;
 }
 
@@ -228,10 +255,14 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
     auto ended = endpoints.ended(key, judgement, clock.now(), clock.wall());
     answered_together.emplace_back(
         job, DeliveryResult{.outcome = std::move(judgement.outcome), .detail = std::move(detail)});
-    if (ended.news) tell(*ended.news);
-    if (book && (ended.failing || ended.is_well_again)) {
-        const std::lock_guard lock{mutex};
-        unwritten.insert_or_assign(subscription->id, std::move(ended.failing));
+    if (ended.news) {
+        tell(*ended.news);
+        if (ended.news->kind == SubscriptionNews::Kind::disabled) {
+            disabled(subscription, ended.news->text);
+        }
+    }
+    if (ended.failing || ended.is_well_again) {
+        scribe.keep_failing(subscription->id, std::move(ended.failing));
     }
 }
 
@@ -262,53 +293,15 @@ void Deliverer::Parts::fail(const std::shared_ptr<Job>& job, std::string reason)
     end(job, Fail{.reason = std::move(reason)});
 }
 
-void Deliverer::Parts::tell(const SubscriptionNews& news) {
+void Deliverer::Parts::tell(const SubscriptionNews& news) const {
     if (options.on_news) options.on_news(news);
-    if (news.kind != SubscriptionNews::Kind::disabled) return;
+}
+
+/// In force here from now on; what others must know is written down on the worker.
+void Deliverer::Parts::disabled(const SubscriptionPtr& subscription, const std::string& reason) {
     wake();
-    if (book) post([this, news] { disable(news); });
-}
-
-/// On the worker: what others must know is written down.
-void Deliverer::Parts::disable(const SubscriptionNews& news) {
-    try {
-        book->change(news.subscription, [&](Subscription& subscription) {
-            if (subscription.state != Subscription::State::active) return;
-            subscription.state = Subscription::State::disabled;
-            subscription.reason = news.text;
-        });
-    } catch (const std::exception& error) {
-        tell_unwritten(news.subscription, error);
-    }
-}
-
-/// The same: for people, and for an instance that begins with it. A few at a time: when a network goes, all
-/// fail at once, and whoever has work for the store or for this thread does not wait for that.
-void Deliverer::Parts::write_down(std::size_t most) {
-    for (std::size_t n = 0; n < most; ++n) {
-        std::unique_lock lock{mutex};
-        if (unwritten.empty()) return;
-        auto [id, failing] = *unwritten.begin();
-        unwritten.erase(unwritten.begin());
-        lock.unlock();
-        if (failing) failing->instance = options.instance;
-        try {
-            book->note_failing(id, failing);
-        } catch (const std::exception& error) {
-            lock.lock();
-            unwritten.try_emplace(id, std::move(failing));
-            lock.unlock();
-            return tell_unwritten(id, error);
-        }
-    }
-}
-
-/// It is in force here, and comes to the same elsewhere.
-void Deliverer::Parts::tell_unwritten(const Uuid& id, const std::exception& error) const {
-    if (!options.on_news) return;
-    options.on_news({.kind = SubscriptionNews::Kind::unreadable,
-                     .subscription = id,
-                     .text = std::string{"cannot be written down: "} + error.what()});
+    scribe.keep_disabled(subscription, reason);
+    post([this] { scribe.write_disabled(); });
 }
 
 void Deliverer::Parts::post(std::function<void()> task) {
@@ -323,7 +316,8 @@ Deliverer::Deliverer(StoreHandle store, std::vector<std::shared_ptr<Subscription
     const std::lock_guard lock{parts_->mutex};
     parts_->worker = std::make_unique<deliver::Worker>(
         [parts = parts_.get()] {
-            parts->write_down(kWrittenAtOnce);
+            parts->scribe.write_disabled();
+            parts->scribe.write_failing(kWrittenAtOnce);
             if (parts->lookout.look_again()) parts->wake();
         },
         parts_->options.refresh);
@@ -338,8 +332,10 @@ Deliverer::~Deliverer() {
         worker = std::move(parts_->worker);
     }
     worker.reset();
+    parts_->search.reset();
     parts_->out.reset();
-    parts_->write_down(kWrittenAtLast);
+    parts_->scribe.write_disabled();
+    parts_->scribe.write_failing(kWrittenAtLast);
 }
 
 void Deliverer::start(std::vector<Job> jobs) {

@@ -23,6 +23,16 @@ std::string answered(const http_out::Result& result) {
     return status + (result.body.empty() ? "" : ": " + clean_text(result.body, kExcerptBytesMax));
 }
 
+/// The beginning of one, too, which may end within a character.
+bool is_text(std::string_view body, bool is_beginning) {
+    constexpr std::size_t kLongestCharacter = 4;
+    for (std::size_t less = 0; less <= body.size() && less < kLongestCharacter; ++less) {
+        if (is_storable_text(body.substr(0, body.size() - less))) return true;
+        if (!is_beginning) break;
+    }
+    return false;
+}
+
 }  // namespace
 
 Judgement judge(const http_out::Result& result, Subscription::ClientErrors client_errors,
@@ -91,7 +101,7 @@ json::Object report_of(const http_out::Result& result) {
     }
     add("headers", std::move(headers));
     const std::string body = result.body.substr(0, logged_body_max);
-    if (is_storable_text(body) || body.size() < result.body.size()) {
+    if (is_text(body, result.cut || body.size() < result.body.size())) {
         add("body", clean_text(body, logged_body_max));
     } else {
         add("body_base64", signing::to_base64(body));

@@ -1,6 +1,7 @@
 #include "deliver/lookout.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "waybill/system.hpp"
@@ -53,9 +54,17 @@ bool Lookout::look_again() {
 
 /// The registry comes first: whoever learns that something changed learns that with it.
 bool Lookout::look_under_lock() {
-    if (ask()) put();
+    bool is_new = ask();
+    std::exception_ptr trouble;
+    try {
+        is_new = learn() || is_new;
+    } catch (const StoreError&) {
+        trouble = std::current_exception();  // no reason not to register what readers say
+    }
+    if (is_new) put();
     declare();
     recall();
+    if (trouble) std::rethrow_exception(trouble);
     return std::exchange(untold_, false);
 }
 
@@ -84,12 +93,36 @@ void Lookout::tell_once(Known& known, const std::string& error) {
     tell_({.kind = Kind::unreadable, .text = error});
 }
 
+/// The version first: what is read may be newer than it says, but never older.
+bool Lookout::learn() {
+    if (book_ == nullptr) return false;
+    std::string version = book_->version();
+    if (standings_version_ == version) return false;
+    std::map<Uuid, SubscriptionStanding> standings;
+    for (auto& [id, standing] : book_->standings()) standings.emplace(id, std::move(standing));
+    standings_ = std::move(standings);
+    standings_version_ = std::move(version);
+    return true;
+}
+
+/// Until it is known whether it was disabled nothing is sent: all that waits would go to whoever wants no more.
+Subscription Lookout::in_force(const Subscription& said) const {
+    Subscription one = said;
+    if (book_ != nullptr && !standings_version_ && one.state == Subscription::State::active) {
+        one.state = Subscription::State::paused;
+        one.reason = "the store could not yet be asked whether it is disabled";
+    }
+    const auto found = standings_.find(one.id);
+    if (found != standings_.end()) apply(found->second, one);
+    return one;
+}
+
 void Lookout::put() {
     std::vector<Subscription> all;
     std::map<Uuid, std::string> problems;
     for (const Known& known : readers_) {
         for (const Subscription& one : known.said) {
-            all.push_back(one);
+            all.push_back(in_force(one));
             if (!one.problem.empty()) problems[one.id] = one.problem;
         }
     }
@@ -139,7 +172,10 @@ void Lookout::declare() {
     declare_wanted();
     auto& unwanted = undeclared_.unwanted;
     for (; !unwanted.empty(); unwanted.pop_back()) {
-        store_.catalogue()->forget_target(unwanted.back().box, unwanted.back().key);
+        const Target& gone = unwanted.back();
+        store_.catalogue()->forget_target(gone.box, gone.key);
+        const auto id = parse_uuid(gone.key.substr(subscription_prefix.size()));
+        if (book_ != nullptr && id) book_->drop_standing(*id);
     }
 }
 

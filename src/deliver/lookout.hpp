@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -40,6 +41,8 @@ private:
     };
 
     bool ask();
+    bool learn();
+    Subscription in_force(const Subscription& said) const;
     void tell_once(Known& known, const std::string& error);
     void put();
     void recall();
@@ -57,6 +60,9 @@ private:
 
     std::mutex mutex_{};  ///< held while readers are asked; guards all below
     std::vector<Known> readers_{};
+    /// What became of those that stand elsewhere, and when in the book's time that was read. Nothing: not yet.
+    std::map<Uuid, SubscriptionStanding> standings_{};
+    std::optional<std::string> standings_version_{};
     Endpoints::Change undeclared_{};
     /// Keys whose past has not been read yet.
     std::unordered_set<std::string> unrecalled_{};

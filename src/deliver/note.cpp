@@ -1,6 +1,8 @@
 #include "deliver/note.hpp"
 
+#include "core/sha256.hpp"
 #include "waybill/json/value.hpp"
+#include "waybill/signing.hpp"
 
 namespace waybill::deliver {
 namespace {
@@ -73,6 +75,14 @@ void read_retry(const Reader& note, RetryPolicy& retry) {
     });
 }
 
+void read_state(const Reader& note, Subscription::State& into) {
+    std::string word;
+    note.text("state", word);
+    for (const auto state : {Subscription::State::paused, Subscription::State::disabled}) {
+        if (word == to_string(state)) into = state;
+    }
+}
+
 }  // namespace
 
 std::string to_note(const Subscription& subscription) {
@@ -143,11 +153,7 @@ Subscription from_note(const std::string& text) {
     note.text("client_errors", word);
     if (word == "dead") subscription.client_errors = Subscription::ClientErrors::dead;
     note.duration("disable_after", subscription.disable_after);
-    word.clear();
-    note.text("state", word);
-    for (const auto state : {Subscription::State::paused, Subscription::State::disabled}) {
-        if (word == to_string(state)) subscription.state = state;
-    }
+    read_state(note, subscription.state);
     note.text("reason", subscription.reason);
     note.time("skip_before", subscription.skip_before);
     note.text("description", subscription.description);
@@ -178,6 +184,34 @@ std::optional<SubscriptionFailing> failing_from_note(const std::string& text) {
     } catch (const json::ReadError&) {
         return std::nullopt;
     }
+}
+
+std::string to_note(const SubscriptionStanding& standing) {
+    return json::to_text(Object{{"state", to_string(standing.state)},
+                                {"reason", standing.reason},
+                                {"skip_before", number_of(standing.skip_before)},
+                                {"changed_at", number_of(standing.changed_at)},
+                                {"endpoint", standing.endpoint}});
+}
+
+std::optional<SubscriptionStanding> standing_from_note(const std::string& text) {
+    try {
+        const Value document = json::parse(text);
+        const Reader note{document};
+        SubscriptionStanding standing;
+        read_state(note, standing.state);
+        note.text("reason", standing.reason);
+        note.time("skip_before", standing.skip_before);
+        note.time("changed_at", standing.changed_at);
+        note.text("endpoint", standing.endpoint);
+        return standing;
+    } catch (const json::ReadError&) {
+        return std::nullopt;
+    }
+}
+
+std::string endpoint_of(const std::string& url) {
+    return signing::to_hex(sha256_bytes(url));
 }
 
 }  // namespace waybill::deliver

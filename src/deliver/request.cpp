@@ -18,6 +18,12 @@ std::vector<std::string> secrets_at(const Subscription& subscription, StoreTime 
     return secrets;
 }
 
+std::vector<std::string> secrets_for(const Subscription& subscription,
+                                     const std::optional<std::string>& of_tenant, StoreTime now) {
+    if (of_tenant) return {*of_tenant};
+    return secrets_at(subscription, now);
+}
+
 StoreTime published_at(const Message& message) {
     const auto& bytes = message.id.bytes;
     if (bytes[6] >> 4 != 7) return {};

@@ -13,6 +13,11 @@ namespace waybill::deliver {
 /// Those that sign at this moment, newest first.
 std::vector<std::string> secrets_at(const Subscription& subscription, StoreTime now);
 
+/// Those that sign a message of a tenant: its own, if it has one, comes before the subscription's. None: what has to
+/// be signed cannot be sent.
+std::vector<std::string> secrets_for(const Subscription& subscription,
+                                     const std::optional<std::string>& of_tenant, StoreTime now);
+
 /// When a message was published, by its id; one whose id does not tell is as old as can be.
 StoreTime published_at(const Message& message);
 

@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "core/webhook/standard_key.hpp"
 #include "core/wording.hpp"
+#include "deliver/note.hpp"
 #include "deliver/sealing.hpp"
 #include "transport/http_out/http_out.hpp"
 
@@ -130,6 +131,19 @@ TargetOptions options_of(const Subscription& subscription) {
             .rate = subscription.rate,
             .held = is_held(subscription),
             .ends_by_itself = true};
+}
+
+void apply(const SubscriptionStanding& standing, Subscription& subscription) {
+    using State = Subscription::State;
+    const bool is_held = standing.state != State::active &&
+                         standing.endpoint == deliver::endpoint_of(subscription.url);
+    if (is_held && subscription.state == State::active) {
+        subscription.state = standing.state;
+        subscription.reason = standing.reason;
+    }
+    subscription.skip_before = std::max(subscription.skip_before, standing.skip_before);
+    // Also of one that goes on: whoever disabled it meanwhile by what it answered before sees that somebody means it.
+    subscription.changed_at = std::max(subscription.changed_at, standing.changed_at);
 }
 
 Uuid static_subscription_id(const Subscription& subscription, std::uint32_t ordinal) {

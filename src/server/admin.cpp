@@ -182,7 +182,7 @@ HttpResponse Admin::question(const HttpRequest& request, const std::string& path
     if (path == "/v1/instances") return instances();
     if (path == "/v1/targets") return targets();
     if (const auto subscriptions = below_subscriptions(path)) {
-        return subscriptions_.question(*subscriptions);
+        return subscriptions_.question(*subscriptions, request.query());
     }
     if (path == "/v1/stats") return stats();
     if (path == "/v1/demo") return demo();

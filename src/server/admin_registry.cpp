@@ -177,6 +177,10 @@ HttpResponse Admin::forget(const Target& target, bool is_forced, const Operation
     if (!was_there && !operation.begun_before) {
         return error_response(404, "not-found", "there is no such target; see GET /v1/targets");
     }
+    if (target.key.starts_with(subscription_prefix)) {
+        const auto id = parse_uuid(target.key.substr(subscription_prefix.size()));
+        if (id) subscriptions_.forgotten(*id);
+    }
     return json_response(200,
                          Object{{"box", target.box}, {"key", target.key}, {"forgotten", true}});
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/deliver_options.hpp"
 #include "server/egress.hpp"
-#include "server/subscription_desk.hpp"
 #include "server/targets/url_target.hpp"
 #include "waybill/console.hpp"
 #include "waybill/system.hpp"

@@ -11,6 +11,7 @@
 #include "core/version.hpp"
 #include "server/admin.hpp"
 #include "server/answer.hpp"
+#include "server/change_pace.hpp"
 #include "server/desk.hpp"
 #include "server/door_options.hpp"
 #include "server/exposition.hpp"
@@ -60,6 +61,7 @@ struct Server::Parts {
     Config config;
     const std::string local_token = make_token();
     std::unique_ptr<StoreAccess> store;
+    ChangePace changes{system_clock()};
     Admin admin;
     UnservedWatch watch;
     http_out::HttpOut out{};
@@ -97,7 +99,7 @@ Server::Parts::Parts(Config given, Log& its_log, std::unique_ptr<StoreAccess> op
           [this] { return std::make_shared<const Config>(config_in_force()); }, who_serves(),
           [this] {
               const std::shared_lock lock{mutex};
-              if (generation) generation->deliverer->refresh();
+              if (generation) changes.look([this] { generation->deliverer->refresh(); });
           }),
       watch(
           store->connect(), [this] { return config_in_force(); }, who_serves()),

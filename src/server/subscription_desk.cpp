@@ -4,16 +4,17 @@
 #include <map>
 #include <utility>
 
-#include "core/runtime/system_random.hpp"
-#include "deliver/judge.hpp"
-#include "deliver/request.hpp"
 #include "deliver/sealing.hpp"
 #include "server/answer.hpp"
 #include "server/config/parts.hpp"
 #include "server/config/secret.hpp"
 #include "server/config/units.hpp"
+#include "server/deliver_options.hpp"
 #include "server/egress.hpp"
 #include "server/subscription_json.hpp"
+#include "server/subscription_trial.hpp"
+#include "server/unserved.hpp"
+#include "server/unusable.hpp"
 #include "transport/http_out/http_out.hpp"
 #include "waybill/system.hpp"
 
@@ -26,12 +27,6 @@ using State = Subscription::State;
 
 constexpr Duration kGrace = std::chrono::hours{24};
 constexpr Duration kGraceMost = std::chrono::hours{30 * 24};
-constexpr Duration kTestMost = std::chrono::seconds{10};
-
-std::string text_or(const Value& body, const char* name, const std::string& otherwise) {
-    const Value* const found = body.find(name);
-    return found == nullptr ? otherwise : found->as_string();
-}
 
 bool flag(const Value& body, const char* name) {
     const Value* const found = body.find(name);
@@ -91,29 +86,39 @@ void check_url(const Config& config, const std::string& url) {
     if (!blocked.empty()) throw ConfigError{{"url:" + blocked}};
 }
 
-Message example_of(const Subscription& subscription, const Value& body) {
-    std::string type = text_or(body, "type", subscription.type);
-    std::ranges::replace(type, '*', 'x');
-    Message message{.box = subscription.box,
-                    .type = type,
-                    .body = text_or(body, "body", R"({"example":true})"),
-                    .content_type = "application/json"};
-    message.id = uuid7(system_clock().wall(), thread_random());
-    return message;
-}
-
 Value parsed(const HttpRequest& request) {
     return request.body.empty() ? Value{Object{}} : json::parse(request.body);
 }
 
-/// In the store or in the configuration, which may be null.
+/// In the configuration, which may be null.
+const Subscription* find_fixed(const Config* config, const Uuid& id) {
+    if (config == nullptr) return nullptr;
+    const auto found = std::ranges::find(config->subscriptions, id, &Subscription::id);
+    return found == config->subscriptions.end() ? nullptr : &*found;
+}
+
+/// In the store or in the configuration, as it is in force.
 std::optional<Subscription> find_anywhere(SubscriptionBook& book, const Config* config,
                                           const Uuid& id) {
     if (auto found = book.find(id)) return found;
-    if (config == nullptr) return std::nullopt;
-    const auto fixed = std::ranges::find(config->subscriptions, id, &Subscription::id);
-    if (fixed == config->subscriptions.end()) return std::nullopt;
-    return *fixed;
+    const Subscription* const fixed = find_fixed(config, id);
+    if (fixed == nullptr) return std::nullopt;
+    Subscription one = *fixed;
+    if (const auto standing = book.standing(id)) apply(*standing, one);
+    return one;
+}
+
+/// Of one that only a program of somebody's own names: what is known of it is what it answered.
+std::optional<Subscription> find_standing(SubscriptionBook& book, const Uuid& id) {
+    const auto standing = book.standing(id);
+    if (!standing || standing->state == State::active) return std::nullopt;
+    Subscription one;
+    one.id = id;
+    // Of one that left a file there is more to say than that.
+    if (is_of_a_file(key_of(one))) return std::nullopt;
+    one.state = standing->state;
+    one.reason = standing->reason;
+    return one;
 }
 
 using Failing = std::map<Uuid, SubscriptionFailing>;
@@ -131,47 +136,13 @@ HttpResponse shown(SubscriptionBook& book, const Subscription& subscription) {
         200, to_json(subscription, failing ? &*failing : nullptr, system_clock().wall()));
 }
 
+HttpResponse skipped(const Subscription& subscription) {
+    Object object = to_json(subscription);
+    object.emplace_back("takes_effect", is_held(subscription) ? "when it is resumed" : "now");
+    return json_response(200, object);
+}
+
 }  // namespace
-
-std::string sealing_key_of(const Config& config) {
-    if (config.secrets.key.empty()) return {};
-    FoundSecret found = find_secret(config.secrets.key, process_environment());
-    if (!found.problem.empty()) {
-        throw ConfigError{{"secrets.key: " + masked(config.secrets.key) + " " + found.problem}};
-    }
-    return found.value;
-}
-
-DeliverOptions deliver_options_of(const Config& config) {
-    DeliverOptions options;
-    options.egress = std::make_shared<const http_out::Egress>(egress_of(config));
-    options.response_bytes_max = config.egress.response_max;
-    options.ca_file = config.egress.ca;
-    options.certificate_file = config.egress.client_cert;
-    options.key_file = config.egress.client_key;
-    options.proxy = config.egress.proxy;
-    options.secret_ttl = config.secrets.cache_ttl;
-    if (config.secrets.tenant_pattern.empty()) return options;
-    options.tenant_secret = [pattern = config.secrets.tenant_pattern](
-                                const std::string& tenant) -> std::optional<std::string> {
-        // A tenant is somebody else's text, and this names a variable, a file or a program.
-        const bool is_plain = std::ranges::all_of(tenant, [](unsigned char letter) {
-            return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.';
-        });
-        if (!is_plain || tenant.starts_with('.')) return std::nullopt;
-        std::string reference = pattern;
-        for (std::size_t at = reference.find("{tenant}"); at != std::string::npos;
-             at = reference.find("{tenant}", at + tenant.size())) {
-            reference.replace(at, 8, tenant);
-        }
-        FoundSecret found = find_secret(reference, process_environment());
-        if (found.problem.empty()) return found.value;
-        // A variable or a file that is not there says that there is none; a program that failed says nothing.
-        if (reference.starts_with("cmd:")) throw std::runtime_error{found.problem};
-        return std::nullopt;
-    };
-    return options;
-}
 
 void SubscriptionDesk::tell_change() const {
     try {
@@ -185,24 +156,13 @@ SubscriptionBook SubscriptionDesk::book(const Config* config) const {
     return {notebook_, store_, config != nullptr ? sealing_key_of(*config) : std::string{}};
 }
 
-HttpResponse SubscriptionDesk::question(const std::string& below) {
+HttpResponse SubscriptionDesk::question(const std::string& below, std::string_view query) {
+    if (below.empty()) return list(parse_listing(query));
     const auto config = config_();
     SubscriptionBook its_book = book(config.get());
-    if (!below.empty()) {
-        const auto id = parse_uuid(below.substr(1));
-        const auto found = id ? find_anywhere(its_book, config.get(), *id) : std::nullopt;
-        return found ? shown(its_book, *found) : not_there(below.substr(1));
-    }
-    const Failing failing = failing_of(its_book);
-    json::Array items;
-    const auto add = [&](const Subscription& one) {
-        const auto how = failing.find(one.id);
-        items.emplace_back(
-            to_json(one, how == failing.end() ? nullptr : &how->second, system_clock().wall()));
-    };
-    if (config) std::ranges::for_each(config->subscriptions, add);
-    std::ranges::for_each(its_book.list(), add);
-    return json_response(200, Object{{"items", std::move(items)}});
+    const auto id = parse_uuid(below.substr(1));
+    const auto found = id ? find_anywhere(its_book, config.get(), *id) : std::nullopt;
+    return found ? shown(its_book, *found) : not_there(below.substr(1));
 }
 
 SubscriptionDesk::WhyItWaits SubscriptionDesk::why_they_wait() const {
@@ -221,7 +181,8 @@ SubscriptionDesk::WhyItWaits SubscriptionDesk::why_they_wait() const {
             known = std::make_shared<Known>(
                 Known{std::move(config), std::move(its_book), std::move(failing)});
         }
-        const auto subscription = find_anywhere(known->book, known->config.get(), id);
+        auto subscription = find_anywhere(known->book, known->config.get(), id);
+        if (!subscription) subscription = find_standing(known->book, id);
         if (!subscription) return std::nullopt;
         const auto how = known->failing.find(id);
         const StoreTime now = system_clock().wall();
@@ -244,12 +205,8 @@ std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
     if (verb == "test") return test(*id, body);
 
     const auto config = config_();
-    if (config && std::ranges::find(config->subscriptions, *id, &Subscription::id) !=
-                      config->subscriptions.end()) {
-        return error_response(409, "static",
-                              "this subscription stands in the configuration; change it there "
-                              "and reload");
-    }
+    const Subscription* const fixed = find_fixed(config.get(), *id);
+    if (fixed != nullptr || stands_elsewhere(*id)) return order_elsewhere(*id, fixed, verb, body);
     const std::string reason = text_or(body, "reason", "by an operator");
     const auto into = [&](State state) {
         return change(*id, [&](Subscription& subscription) {
@@ -273,6 +230,47 @@ std::optional<HttpResponse> SubscriptionDesk::order(const HttpRequest& request,
     if (verb == "rotate-secret") return rotate(*id, body, operation);
     if (verb == "remove") return remove(*id);
     return std::nullopt;
+}
+
+/// A program of somebody's own names it, and wrote down what became of it.
+bool SubscriptionDesk::stands_elsewhere(const Uuid& id) const {
+    SubscriptionBook its_book{notebook_, store_};
+    return its_book.standing(id) && !its_book.find(id);
+}
+
+/// What stands elsewhere is changed there. But what its answers did to it is ours, and so is what waits.
+HttpResponse SubscriptionDesk::order_elsewhere(const Uuid& id, const Subscription* fixed,
+                                               const std::string& verb, const Value& body) {
+    const bool lets_go_on = verb == "resume" || verb == "enable";
+    if (!lets_go_on && verb != "skip") {
+        return error_response(409, "static",
+                              fixed != nullptr
+                                  ? "this subscription stands in the configuration; change it "
+                                    "there and reload. Only resume, enable and skip work here"
+                                  : "this subscription is named by a program; change it there. "
+                                    "Only resume, enable and skip work here");
+    }
+    SubscriptionBook its_book{notebook_, store_};
+    const SubscriptionStanding standing =
+        its_book.change_standing(id, [&](SubscriptionStanding& one) {
+            if (lets_go_on) {
+                one.state = State::active;
+                one.reason.clear();
+            }
+            if (!lets_go_on || flag(body, "skip")) one.skip_before = system_clock().wall();
+        });
+    tell_change();
+    Subscription subscription = fixed != nullptr ? *fixed : Subscription{};
+    if (fixed == nullptr) {
+        subscription.id = id;
+        subscription.state = standing.state;
+    }
+    apply(standing, subscription);
+    return lets_go_on ? shown(its_book, subscription) : skipped(subscription);
+}
+
+void SubscriptionDesk::forgotten(const Uuid& id) {
+    SubscriptionBook{notebook_, store_}.drop_standing(id);
 }
 
 HttpResponse SubscriptionDesk::add(const Value& body, Operation& operation) {
@@ -324,9 +322,7 @@ HttpResponse SubscriptionDesk::skip(const Uuid& id) {
         id, [](Subscription& subscription) { subscription.skip_before = system_clock().wall(); });
     if (!changed) return not_there(to_string(id));
     tell_change();
-    Object object = to_json(*changed);
-    object.emplace_back("takes_effect", is_held(*changed) ? "when it is resumed" : "now");
-    return json_response(200, object);
+    return skipped(*changed);
 }
 
 /// The new one signs from now on; those before it sign too, until their grace is over.
@@ -359,42 +355,12 @@ HttpResponse SubscriptionDesk::remove(const Uuid& id) {
     return json_response(200, Object{{"id", to_string(id)}, {"removed", true}});
 }
 
-/// An example, or a message that is stored, to its URL or to another: now, once, and nothing is written down.
 HttpResponse SubscriptionDesk::test(const Uuid& id, const Value& body) {
     const auto config = config_();
     SubscriptionBook its_book = book(config.get());
     auto subscription = find_anywhere(its_book, config.get(), id);
     if (!subscription) return not_there(to_string(id));
-    // What nobody can open is not sent to anybody.
-    if (!subscription->problem.empty()) {
-        return error_response(409, "unusable", subscription->problem);
-    }
-    const std::string url = text_or(body, "url", subscription->url);
-    // Tokens are for its own endpoint alone.
-    if (url != subscription->url) subscription->headers = HttpHeaders{};
-    Message message = example_of(*subscription, body);
-    if (const std::string text = text_or(body, "message", ""); !text.empty()) {
-        const auto wanted = parse_uuid(text);
-        const auto stored = wanted ? store_.catalogue()->get(*wanted) : std::nullopt;
-        if (!stored) return error_response(404, "not-found", "there is no message " + text);
-        message = *stored->summary.message;
-    }
-    const DeliverOptions options = deliver_options_of(config ? *config : Config{});
-    const StoreTime now = system_clock().wall();
-    const auto secrets = deliver::secrets_at(*subscription, now);
-    auto request =
-        deliver::request_of(*subscription, std::make_shared<Message>(message), 0, secrets, options,
-                            now, std::min(subscription->timeout, kTestMost));
-    if (!request) {
-        return error_response(409, "cannot-sign",
-                              webhook::problem_of_secrets(secrets, subscription->signing));
-    }
-    request->url = url;
-    const http_out::Result result = http_out::perform(*request);
-    Object report = deliver::report_of(result);
-    report.emplace_back("message", to_string(message.id));
-    report.emplace_back("delivered", result.status >= 200 && result.status < 300);
-    return json_response(200, report);
+    return try_out(*std::move(subscription), body, config ? *config : Config{}, store_);
 }
 
 }  // namespace waybill::server

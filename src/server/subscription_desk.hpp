@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/admin_query.hpp"
 #include "server/config/config.hpp"
 #include "server/operations.hpp"
 #include "waybill/deliver.hpp"
@@ -13,12 +14,6 @@
 #include "waybill/json/value.hpp"
 
 namespace waybill::server {
-
-/// What opens the secrets in the store; empty: they are not sealed. Throws ConfigError when it cannot be had.
-std::string sealing_key_of(const Config& config);
-
-/// How a deliverer of this configuration makes its requests.
-DeliverOptions deliver_options_of(const Config& config);
 
 /// What operators ask and order of subscriptions, below /v1/subscriptions.
 ///
@@ -37,8 +32,9 @@ public:
           config_(std::move(config)),
           changed_(std::move(changed)) {}
 
-    /// `below`: the path behind /v1/subscriptions, empty or with its slash.
-    HttpResponse question(const std::string& below);
+    /// `below`: the path behind /v1/subscriptions, empty or with its slash. `query`: `limit` and `cursor` of a list.
+    /// Throws BadQuery and InvalidCursor, too.
+    HttpResponse question(const std::string& below, std::string_view query = {});
     /// Nothing: there is no such order.
     std::optional<HttpResponse> order(const HttpRequest& request, const std::string& below,
                                       Operation& operation);
@@ -48,6 +44,8 @@ public:
     WhyItWaits why_they_wait() const;
     /// It waits for an answer of somebody else, seconds perhaps.
     static bool asks_an_endpoint(std::string_view below) { return below.ends_with("/test"); }
+    /// Its target was: what became of it goes, too.
+    void forgotten(const Uuid& id);
 
 private:
     using Change = std::function<void(Subscription&)>;
@@ -58,6 +56,11 @@ private:
     /// As the configuration in force says, which may be null.
     SubscriptionBook book(const Config* config) const;
     SubscriptionBook book() const { return book(config_().get()); }
+    bool stands_elsewhere(const Uuid& id) const;
+    /// `fixed`: null where no configuration has it.
+    HttpResponse order_elsewhere(const Uuid& id, const Subscription* fixed, const std::string& verb,
+                                 const json::Value& body);
+    HttpResponse list(const Listing& listing);
     HttpResponse add(const json::Value& body, Operation& operation);
     HttpResponse change(const Uuid& id, const Change& change);
     HttpResponse skip(const Uuid& id);

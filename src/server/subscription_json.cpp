@@ -166,11 +166,9 @@ std::string why_it_waits(const Subscription& subscription, const SubscriptionFai
     if (failing->rests_until <= now) {
         return failed + last + "One request at a time finds out whether it is back";
     }
-    // What stands in a file is not ordered about.
-    const std::string at_once = subscription.is_static ? "a reload" : command + "resume" + id + "`";
     return failed + " and is left alone until " + time_text(failing->rests_until) + last + command +
-           "test" + id + "` tries it, " + at_once +
-           " ends that; what has failed is tried again at its own time";
+           "test" + id + "` tries it, " + command + "resume" + id +
+           "` ends that; what has failed is tried again at its own time";
 }
 
 Object to_json(const Subscription& subscription, const SubscriptionFailing* failing,
@@ -188,6 +186,11 @@ Object to_json(const Subscription& subscription, const SubscriptionFailing* fail
     how.emplace_back("seen_by", failing->instance);
     object.emplace_back("failing", std::move(how));
     return object;
+}
+
+std::string text_or(const Value& body, const char* name, const std::string& otherwise) {
+    const Value* const found = body.find(name);
+    return found == nullptr ? otherwise : found->as_string();
 }
 
 void read_into(Subscription& subscription, const Value& body,

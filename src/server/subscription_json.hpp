@@ -16,6 +16,9 @@ std::string why_it_waits(const Subscription& subscription, const SubscriptionFai
 json::Object to_json(const Subscription& subscription, const SubscriptionFailing* failing,
                      StoreTime now);
 
+/// A text of an order; `otherwise` where it is not named.
+std::string text_or(const json::Value& body, const char* name, const std::string& otherwise);
+
 /// Replaces what is named, but for secrets. `others`: names that somebody else reads. Throws ConfigError with
 /// all problems, also for a name that is not known.
 /// Of `headers` those that are named are replaced, or with null removed: nobody can see the others to repeat them.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <utility>
 
+#include "server/deliver_options.hpp"
 #include "server/store_access.hpp"
-#include "server/subscription_desk.hpp"
 #include "waybill/sqlite/doctor.hpp"
 
 namespace waybill::server {
@@ -40,6 +43,14 @@ std::string text_of(const Subscription& one) {
     return name + " is disabled, and its messages wait";
 }
 
+/// In the store, and in the configuration as they are in force.
+std::vector<Subscription> all_of(const Config& config, Notebook& notes) {
+    SubscriptionBook book{notes, {}, sealing_key_of(config)};
+    std::vector<Subscription> all = in_force(config.subscriptions, book);
+    std::ranges::move(book.list(), std::back_inserter(all));
+    return all;
+}
+
 /// Each thing that is sealed has a command of its own, which the problem names.
 std::string fix_of(const Subscription& one) {
     const std::string id = to_string(one.id);
@@ -70,6 +81,17 @@ std::string text_of_more(std::size_t count) {
 
 }  // namespace
 
+std::vector<Subscription> in_force(std::vector<Subscription> fixed, SubscriptionBook& book) {
+    if (fixed.empty()) return fixed;
+    std::map<Uuid, SubscriptionStanding> standings;
+    for (auto& [id, standing] : book.standings()) standings.emplace(id, std::move(standing));
+    for (Subscription& one : fixed) {
+        const auto found = standings.find(one.id);
+        if (found != standings.end()) apply(found->second, one);
+    }
+    return fixed;
+}
+
 std::vector<Subscription> unusable_subscriptions(const Config& config) {
     const std::string file = file_of(config.store);
     std::vector<Subscription> all;
@@ -77,10 +99,10 @@ std::vector<Subscription> unusable_subscriptions(const Config& config) {
         const auto access = open_store(config.store, store_options(config));
         const Schema schema = access->schema();
         if (schema.version == 0 || !schema.missing.empty()) return {};
-        all = SubscriptionBook{access->notebook(), {}, sealing_key_of(config)}.list();
+        all = all_of(config, access->notebook());
     } else if (std::filesystem::exists(file)) {
         NotesOfAFile notes{file};
-        all = SubscriptionBook{notes, {}, sealing_key_of(config)}.list();
+        all = all_of(config, notes);
     }
     std::erase_if(all, [](const Subscription& one) { return !is_unusable(one); });
     return all;

@@ -5,14 +5,17 @@
 #include <vector>
 
 #include "server/config/config.hpp"
+#include "waybill/deliver.hpp"
 #include "waybill/finding.hpp"
-#include "waybill/subscription.hpp"
 
-/// Subscriptions in the store that get nothing: those that cannot be used, such as those whose secrets are sealed with
+/// Subscriptions that get nothing: those that cannot be used, such as those whose secrets are sealed with
 /// another key, and those that are disabled. Their messages wait, and the others go on, so nothing else would say it.
 namespace waybill::server {
 
-/// Those of the configured store, read without changing it. Throws StoreError, and ConfigError when the key
+/// Those of a configuration, with what became of them.
+std::vector<Subscription> in_force(std::vector<Subscription> fixed, SubscriptionBook& book);
+
+/// Those of the configured store, and of the configuration itself, read without changing it. Throws StoreError, and ConfigError when the key
 /// cannot be had.
 std::vector<Subscription> unusable_subscriptions(const Config& config);
 

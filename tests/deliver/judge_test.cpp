@@ -114,5 +114,18 @@ TEST(Report, AnAnswerThatIsNoTextIsStillJson) {
     EXPECT_NE(text.find(R"("body_base64":"/wB4")"), std::string::npos) << text;
 }
 
+TEST(Report, ALongAnswerIsTextOrNotWhereverItIsCut) {
+    http_out::Result result;
+    result.status = 500;
+    result.body = std::string(3'999, 'x') + "\xc3\xbc" + "more";
+    const json::Value of_text{report_of(result)};
+    EXPECT_TRUE(of_text.find("body")->as_string().starts_with("xxx"));
+
+    result.body = std::string(5'000, '\xfe');
+    const json::Value of_bytes{report_of(result)};
+    EXPECT_EQ(of_bytes.find("body"), nullptr) << "nobody can read it";
+    EXPECT_EQ(of_bytes.find("body_base64")->as_string().size(), 5'336U) << "of 4,000 bytes";
+}
+
 }  // namespace
 }  // namespace waybill::deliver

@@ -22,6 +22,8 @@ protected:
     std::vector<std::string> hold;
     /// Every run of this target is held.
     std::string hold_all;
+    /// Every run of a message whose body begins so is held.
+    std::string hold_body;
     /// Every first attempt fails, unless the body says "free".
     bool fail_first = false;
     bool store_is_in_order = true;
@@ -69,7 +71,8 @@ protected:
 
 private:
     std::optional<Outcome> answer(const engine::RunItem& item, const Target& target) {
-        if (!hold_all.empty() && target.key == hold_all) {
+        if ((!hold_all.empty() && target.key == hold_all) ||
+            (!hold_body.empty() && item.message->body.starts_with(hold_body))) {
             return std::nullopt;
         }
         if (fail_first && item.attempt == 1 && item.message->body != "free") {

@@ -19,6 +19,8 @@ public:
         const auto found = all_.find(key);
         return found == all_.end() ? TargetOptions{.held = true} : found->second;
     }
+    std::uint32_t at_once() const override { return places; }
+    std::uint32_t places = 64;
     void put(const std::string& key, TargetOptions options) {
         all_[key] = std::move(options);
         ++version_;
@@ -44,6 +46,30 @@ protected:
             .box = "orders", .key = "subscription:" + name, .matcher = std::move(matcher)};
         const BoxDeclaration box{.name = "orders", .options = {.unmatched = Unmatched::done}};
         store->declare({&box, 1}, {&target, 1});
+    }
+    /// All want type `hang`, and have more waiting than may run.
+    void subscribe_many(int count) {
+        for (int i = 0; i < count; ++i) {
+            subscribe("h" + std::to_string(i), {.type = "hang"}, {.concurrency = 8});
+        }
+    }
+    static std::vector<Message> many(int count, const std::string& body, const std::string& type) {
+        std::vector<Message> all;
+        for (int i = 0; i < count; ++i) {
+            all.push_back(message(body + std::to_string(i), {}, type));
+        }
+        return all;
+    }
+    static std::ptrdiff_t running_of(Stepper& engine, const std::string& body) {
+        return std::ranges::count_if(engine.held(), [&](const engine::Run& run) {
+            return run.items.front().message->body.starts_with(body);
+        });
+    }
+    static engine::RunId first_of(Stepper& engine, const std::string& body) {
+        const auto found = std::ranges::find_if(engine.held(), [&](const engine::Run& run) {
+            return run.items.front().message->body.starts_with(body);
+        });
+        return found == engine.held().end() ? 0 : found->id;
     }
     static Message of_tenant(std::string body, std::string tenant) {
         Message one = message(std::move(body));
@@ -113,6 +139,21 @@ TEST_F(Subscriptions, OneThatRestsStartsNothingUntilItHasRestedAndCountsNothing)
     EXPECT_EQ(dead_letters(), 0U);
 }
 
+TEST_F(Subscriptions, EachThatRestsIsTriedAgainWhenItHasRestedAndNotWithTheNextBeat) {
+    for (const char* name : {"a", "b"}) subscribe(name);
+    Stepper& engine = run_outbox();
+    script["subscription:a:1"] = {Defer{.delay = 200ms, .whole_target = true}};
+    script["subscription:b:1"] = {Defer{.delay = 400ms, .whole_target = true}};
+    engine.append({message("1")});
+
+    engine.run_for(300ms);
+    ASSERT_EQ(engine.starts(),
+              (Starts{"subscription:a:1", "subscription:b:1", "subscription:a:1"}));
+    engine.run_for(200ms);
+
+    EXPECT_EQ(engine.starts().size(), 4U);
+}
+
 TEST_F(Subscriptions, ChangedOptionsCountFromTheNextAttempt) {
     subscribe("a", {}, {.retry = {.max_attempts = 1}});
     Stepper& engine = run_outbox();
@@ -177,6 +218,144 @@ TEST_F(Subscriptions, AHeldOneWithMoreThanFitsIntoMemoryDoesNotHoldOthersUp) {
     engine.run_for(1min);
     EXPECT_EQ(open_messages(), 0U);
     EXPECT_EQ(engine.starts().size(), 5001U);
+}
+
+TEST_F(Subscriptions, ManyThatHangLeavePlacesForWhoComesLater) {
+    subscribe_many(20);
+    subscribe("well", {.type = "ok"});
+    Stepper& engine = run_outbox();
+    hold_body = "never";
+    engine.append(many(20, "never", "hang"));
+    engine.run_for(100ms);
+    const auto hanging = running_of(engine, "never");
+
+    engine.append(many(50, "mine", "ok"));
+    engine.run_for(100ms);
+
+    EXPECT_GE(hanging, 32) << "half of the places are for whoever comes first";
+    EXPECT_LE(hanging, 48);
+    EXPECT_EQ(std::ssize(engine.starts()) - hanging, 50) << "the others have theirs";
+}
+
+TEST_F(Subscriptions, OneThatAnswersIsGivenMoreThanAShareWhileOthersHang) {
+    subscribe_many(20);
+    subscribe("well", {.type = "ok"});
+    Stepper& engine = run_outbox();
+    hold_body = "never";
+    engine.append(many(20, "never", "hang"));
+    engine.run_for(100ms);
+    hold.clear();
+    for (int i = 0; i < 60; ++i) hold.push_back("subscription:well:mine" + std::to_string(i));
+    engine.append(many(60, "mine", "ok"));
+    engine.run_for(100ms);
+    const auto at_first = running_of(engine, "mine");
+
+    for (int i = 0; i < 12; ++i) {
+        engine.finish_held(first_of(engine, "mine"), Done{});
+        engine.run_for(10ms);
+    }
+
+    EXPECT_EQ(at_first, 1) << "nobody knows yet whether it answers";
+    EXPECT_GE(running_of(engine, "mine"), 12);
+    EXPECT_LE(engine.held().size(), 64U);
+}
+
+TEST_F(Subscriptions, OneThatStopsAnsweringTakesNoMoreThanItsShareOfWhatIsLeft) {
+    subscribe_many(20);
+    subscribe("well", {.type = "ok"});
+    Stepper& engine = run_outbox();
+    engine.append(many(50, "mine", "ok"));
+    engine.run_for(100ms);
+    hold_body = "never";
+    engine.append(many(20, "never", "hang"));
+    engine.run_for(100ms);
+
+    engine.append(many(50, "never-more", "ok"));
+    engine.run_for(100ms);
+
+    EXPECT_GE(running_of(engine, "never-more"), 1);
+    EXPECT_LE(running_of(engine, "never-more"), 2);
+}
+
+TEST_F(Subscriptions, AloneItTakesWhatThereIs) {
+    subscribe("only");
+    Stepper& engine = run_outbox();
+    hold_body = "slow";
+    engine.append({message("quick")});
+    engine.run_for(100ms);
+    engine.append(many(100, "slow", "t"));
+    engine.run_for(100ms);
+    ASSERT_GE(running_of(engine, "slow"), 32);
+
+    for (int i = 0; i < 20; ++i) {
+        engine.finish_held(first_of(engine, "slow"), Done{});
+        engine.run_for(10ms);
+    }
+
+    EXPECT_EQ(engine.held().size(), 64U);
+}
+
+TEST_F(Subscriptions, BoxesThatDoNotSayHowManyShareThePlacesAndOneThatDoesHasItsOwn) {
+    family.places = 8;
+    engine::Config with;
+    for (const char* name : {"one", "two", "own"}) {
+        BoxOptions options{.unmatched = Unmatched::done};
+        if (std::string{"own"} == name) options.concurrency = 3;
+        with.boxes.push_back(a_box(name, options, {}));
+        with.boxes.back().family = &family;
+        for (int i = 0; i < 10; ++i) {
+            const std::string key = "subscription:" + std::to_string(i);
+            family.put(key, {});
+            const Target target{.box = name, .key = key};
+            const BoxDeclaration box{name, options};
+            store->declare({&box, 1}, {&target, 1});
+        }
+    }
+    Stepper& engine = run(with);
+    hold_body = "x";
+
+    engine.append({{.box = "one", .type = "t", .body = "x1"},
+                   {.box = "two", .type = "t", .body = "x2"},
+                   {.box = "own", .type = "t", .body = "x3"}});
+    engine.run_for(100ms);
+
+    EXPECT_EQ(running_of(engine, "x1") + running_of(engine, "x2"), 8);
+    EXPECT_EQ(running_of(engine, "x3"), 3);
+}
+
+TEST_F(Subscriptions, RequestsThatHangLeaveHandlersTheirPlaces) {
+    family.places = 4;
+    for (int i = 0; i < 70; ++i) subscribe("h" + std::to_string(i), {.type = "hang"});
+    engine::LocalBox box = a_box("orders", {.unmatched = Unmatched::done}, {"handler"});
+    box.family = &family;
+    Stepper& engine = run(box);
+    hold_body = "never";
+    engine.append(many(1, "never", "hang"));
+    engine.run_for(100ms);
+    ASSERT_GE(engine.held().size(), 4U);
+
+    engine.append(many(3, "mine", "t"));
+    engine.run_for(100ms);
+
+    EXPECT_EQ(std::ranges::count(engine.starts(), "handler:mine2"), 1);
+}
+
+/// Whoever ends a run could start the next before all others, for ever.
+TEST_F(Subscriptions, APlaceThatIsGivenBackGoesToWhoWaitsLongest) {
+    for (const char* name : {"a", "b", "c"}) subscribe(name, {}, {.concurrency = 1});
+    Stepper& engine = run_outbox({.unmatched = Unmatched::done, .concurrency = 1});
+    hold_body = "x";
+    engine.append(many(3, "x", "t"));
+
+    for (int i = 0; i < 3; ++i) {
+        engine.run_for(100ms);
+        ASSERT_EQ(engine.held().size(), 1U);
+        engine.finish_held(engine.held().front().id, Done{});
+    }
+
+    std::vector<std::string> first{engine.starts().begin(), engine.starts().begin() + 3};
+    std::ranges::sort(first);
+    EXPECT_EQ(first, (Starts{"subscription:a:x0", "subscription:b:x0", "subscription:c:x0"}));
 }
 
 }  // namespace

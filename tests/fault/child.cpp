@@ -71,16 +71,17 @@ std::int64_t argument_of(const std::string& type) {
     return at == std::string::npos ? 0 : std::stoll(type.substr(at + 1));
 }
 
-/// By the message's type: "quick", "gate", "dead", "bomb", "fail:2" (attempts), "sleep:50" (ms). Of a
-/// "letterhead" the test is told how all of it arrived.
-Outcome act(const Message& message, std::uint32_t attempt) {
+/// By the message's type: "quick", "gate", "dead", "dead once" (until it is requeued), "bomb", "fail:2" (attempts),
+/// "sleep:50" (ms). Of a "letterhead" the test is told how all of it arrived.
+Outcome act(const Message& message, std::uint32_t attempt, std::uint32_t requeues = 0) {
     const std::string& type = message.type;
     if (type == "gate") wait_at_gate();
     if (type == "bomb") ::raise(SIGKILL);
     if (type.starts_with("sleep:")) {
         test::pause_for(std::chrono::milliseconds{argument_of(type)});
     }
-    if (type == "dead") return Dead{"as it was asked to"};
+    const bool is_to_die = type == "dead" || (type == "dead once" && requeues == 0);
+    if (is_to_die) return Dead{"as it was asked to"};
     if (type.starts_with("fail:") && attempt <= argument_of(type))
         return Fail{"as it was asked to"};
     return Done{};
@@ -112,7 +113,7 @@ auto handler(const std::string& target) {
     return [target](const Message& message, Context& context) -> Outcome {
         Told told = told_of(message, context, target, context.attempt());
         tell(told);
-        Outcome outcome = act(message, context.attempt());
+        Outcome outcome = act(message, context.attempt(), context.requeues());
         told.kind = std::holds_alternative<Done>(outcome) ? Kind::well : Kind::failed;
         tell(told);
         return outcome;
@@ -170,6 +171,10 @@ void describe(Waybill& app) {
         BoxOptions halting = laned;
         halting.on_dead = OnDead::halt;
         app.inbox("halting", halting).on("*", "work", handler("work"), often);
+        BoxOptions exclusive = laned;
+        exclusive.lanes = Lanes::exclusive;
+        const Backoff late{.base = 1h, .multiplier = 1.0, .cap = 1h, .jitter = Jitter::none()};
+        app.inbox("exclusive", exclusive).on("*", "work", handler("work"), {.backoff = late});
         app.inbox("batches", laned).on_batch("*", "batch", handle_batch, often);
     }
     BoxOptions free = laned;

@@ -109,7 +109,9 @@ protected:
             return std::ranges::all_of(store_->boxes(),
                                        [](const BoxState& box) { return box.open == 0; });
         };
-        return look_until(is_done, at_most);
+        const bool done = look_until(is_done, at_most);
+        instances_.catch_up();
+        return done;
     }
     std::uint64_t count(Filter::State state) { return store_->count({.state = state}); }
     /// Messages with another number of effects than one.
@@ -159,7 +161,10 @@ private:
 /// answer is asked again under its key, as a caller would.
 class Load {
 public:
-    /// `first`: the number of its first message; each lane has every lanes-th of them.
+    /// No lanes: entries, which are handled inline.
+    static constexpr int inlined = 0;
+
+    /// `lanes`: of orders. `first`: the number of its first message; each lane has every lanes-th of them.
     Load(Waybill& app, int lanes, std::chrono::microseconds pause = 1ms, int first = 0,
          std::string name = "")
         : name_(std::move(name)),
@@ -181,11 +186,14 @@ public:
 private:
     bool publish(Waybill& app, int lanes, const std::stop_token& stop) {
         const int n = next_;
-        const Message message{.box = "orders",
-                              .type = "quick",
-                              .body = std::to_string(n),
-                              .lane = name_ + "lane" + std::to_string(n % lanes),
-                              .dedup_key = name_ + "load " + std::to_string(n)};
+        Message message{.box = "books",
+                        .type = "quick",
+                        .body = std::to_string(n),
+                        .dedup_key = name_ + "load " + std::to_string(n)};
+        if (lanes != inlined) {
+            message.box = "orders";
+            message.lane = name_ + "lane" + std::to_string(n % lanes);
+        }
         while (!stop.stop_requested()) {
             try {
                 if (app.append(message).status != AppendResult::Status::unknown) return true;

@@ -32,7 +32,7 @@ struct Instance {
     /// Handlers at the same time, per box.
     int slots = 64;
     bool wake_ups = true;
-    /// Also the boxes "halting" and "batches".
+    /// Also the boxes "halting", "batches" and "exclusive", in which what failed comes back after an hour.
     bool more = false;
 };
 
@@ -63,6 +63,9 @@ public:
     int end(const std::string& name);
     /// What was done and not recorded may be done again from here on: the store has lost it.
     void note_failover() { note(Told::Kind::gone, "server"); }
+
+    /// Until all that was told up to now is heard: what the store says may be newer.
+    void catch_up() { note(Told::Kind::marked, "test"); }
 
     /// Handlers of "gate" messages wait until it is opened.
     void close_gate();

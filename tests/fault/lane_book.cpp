@@ -14,7 +14,8 @@ void LaneBook::hear(const Told& told) {
             left(told.instance);
             behind_the_times_.insert(told.instance);
             break;
-        case Kind::thawed: break;
+        case Kind::thawed:
+        case Kind::marked: break;
         case Kind::event:
             if (told.what == "lost" || told.what == "owned") {
                 behind_the_times_.erase(told.instance);

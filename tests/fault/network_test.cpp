@@ -63,6 +63,42 @@ TEST_F(Network, ThatSwallowsAnswersToCommitsLosesAndDoublesNothing) {
     EXPECT_GT(proxy_.swallowed(), static_cast<std::uint64_t>(messages) / 10);
 }
 
+/// Most appends have no key, and are one plain statement of their own. What became of one whose answer never came is
+/// told by its id; and under its id it can be appended again.
+TEST_F(Network, ThatLosesAppendsWithoutKeysOrTheirAnswersLeavesTheTruthUnderTheirIds) {
+    const int messages = setting("WAYBILL_FAULT_MESSAGES", 300);
+    instances_.start(instance("only"));
+    ASSERT_TRUE(instances_.wait_for(event("scanned")));
+    auto app = publisher(proxy_.conninfo(database_));
+    proxy_.swallow("waybill_append_new", 3);
+    proxy_.lose("waybill_append_new", 7);
+
+    std::set<std::string> ids;
+    std::uint64_t was_stored = 0;
+    std::uint64_t was_not = 0;
+    for (int n = 0; n < messages; ++n) {
+        Message message = n % 2 == 0 ? order(n % 16, n) : entry(n);
+        AppendResult result = app->append(message);
+        message.id = result.id;
+        while (result.status == AppendResult::Status::unknown) {
+            const bool is_stored = store_->get(result.id).has_value();
+            ++(is_stored ? was_stored : was_not);
+            if (is_stored) break;
+            result = app->append(message);
+        }
+        ids.insert(waybill::to_string(result.id));
+    }
+
+    EXPECT_EQ(ids.size(), static_cast<std::size_t>(messages));
+    expect_each_once(messages);
+    EXPECT_EQ(was_stored, proxy_.swallowed());
+    EXPECT_EQ(was_not, proxy_.lost());
+    EXPECT_GT(was_stored, static_cast<std::uint64_t>(messages) / 10);
+    EXPECT_GT(was_not, static_cast<std::uint64_t>(messages) / 20);
+    RecordProperty("swallowed", static_cast<int>(proxy_.swallowed()));
+    RecordProperty("lost", static_cast<int>(proxy_.lost()));
+}
+
 /// The connections stay open, and nobody answers: heartbeats, the channel of reads and settlements, and whoever appends
 /// each find out by themselves. That the one for wake-ups does too is shown by tests/postgres/connecting_test.cpp.
 TEST_F(Network, ThatFallsSilentIsNoticedWithinTenSeconds) {

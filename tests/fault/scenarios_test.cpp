@@ -3,6 +3,7 @@
 #include <set>
 
 #include "fault/fixture.hpp"
+#include "waybill/halted_lanes.hpp"
 #include "waybill/postgres/publish.hpp"
 
 /// Scenarios of tests/scenarios that are about several processors, with processes.
@@ -21,7 +22,7 @@ protected:
             like.name = name;
             instances_.start(like);
         }
-        ASSERT_TRUE(instances_.wait_for(event("scanned"), 32)) << heard_kinds();
+        ASSERT_TRUE(instances_.wait_for(event("scanned"), 40)) << heard_kinds();
     }
     static std::vector<Message> numbered(int count, int lane, const std::string& box = "orders") {
         std::vector<Message> messages;
@@ -48,6 +49,24 @@ protected:
         return calls;
     }
     void append(std::vector<Message> messages) { app_->append(std::move(messages)); }
+    /// Of the store. Leases end with it, and begin again with the next beat.
+    void advance_an_hour() {
+        cluster_.ask(
+            "create or replace function waybill.clock() returns bigint language sql stable "
+            "parallel safe as $$ select (extract(epoch from statement_timestamp() + "
+            "interval '1 hour') * 1000000)::bigint $$",
+            database_);
+    }
+    /// Three in a lane of the box that halts; once the first one is dead.
+    Uuid halt_a_lane() {
+        app_->inbox("halting", box(8));
+        std::vector<Message> messages = numbered(3, 7, "halting");
+        messages[0].type = "dead once";
+        const Uuid head = app_->append(messages).at(0).id;
+        EXPECT_TRUE(instances_.wait_for(event("halted"))) << heard_kinds();
+        EXPECT_THAT(calls_of("lane7"), testing::ElementsAre(0));
+        return head;
+    }
     static Instances::Test in_lane(const std::string& lane) {
         return [=](const Told& told) { return told.kind == Told::Kind::run && told.lane == lane; };
     }
@@ -202,6 +221,56 @@ TEST_F(Processes, HaltALaneBehindItsDeadHeadUntilSomebodyRequeuesIt) {
     // It fails as often again: the head is dead once more, and its successors have not run.
     ASSERT_TRUE(instances_.wait_for(event("halted"), 2)) << heard_kinds();
     EXPECT_EQ(calls_of("lane7").size(), 10U);
+}
+
+TEST_F(Processes, GoOnWithAHaltedLaneOnceARequeueOfItsHeadSucceeds) {
+    start(2, true);
+    const DeliveryRef head{halt_a_lane(), "work"};
+
+    store_->requeue({&head, 1});
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_THAT(calls_of("lane7"), testing::ElementsAre(0, 0, 1, 2));
+    EXPECT_EQ(count(Filter::State::done), 3U);
+    EXPECT_EQ(count(Filter::State::dead), 0U);
+}
+
+TEST_F(Processes, GoOnWithAHaltedLaneOnceSomebodySkipsItsHead) {
+    start(2, true);
+    const Uuid head = halt_a_lane();
+
+    EXPECT_EQ(HaltedLanes{*store_}.skip(head).size(), 1U);
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_THAT(calls_of("lane7"), testing::ElementsAre(0, 1, 2));
+    EXPECT_EQ(count(Filter::State::dead), 1U);
+}
+
+TEST_F(Processes, AdvanceBehindADeadHeadUnlessTheyAreToldToHalt) {
+    start(2);
+    append({order(1, 0, "dead"), order(1, 1), order(1, 2)});
+
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_THAT(calls_of("lane1"), testing::ElementsAre(0, 1, 2));
+    EXPECT_EQ(count(Filter::State::dead), 1U);
+    EXPECT_EQ(count(Filter::State::done), 2U);
+}
+
+TEST_F(Processes, OvertakeAFailedHeadOfAnExclusiveLaneWhichComesBackInItsTime) {
+    start(2, true);
+    app_->inbox("exclusive", box(8));
+    std::vector<Message> messages = numbered(3, 1, "exclusive");
+    messages[0].type = "fail:1";
+
+    append(std::move(messages));
+    ASSERT_TRUE(instances_.wait_for(event("done"), 2)) << heard_kinds();
+    EXPECT_THAT(calls_of("lane1"), testing::ElementsAre(0, 1, 2));
+    EXPECT_EQ(count(Filter::State::open), 1U);
+
+    advance_an_hour();
+    ASSERT_TRUE(wait_done()) << heard_kinds();
+    EXPECT_THAT(calls_of("lane1"), testing::ElementsAre(0, 1, 2, 0));
+    EXPECT_EQ(count(Filter::State::done), 3U);
 }
 
 TEST_F(Processes, KeepOneLaneInOrderThroughRandomFailuresAndKills) {

@@ -17,6 +17,7 @@ struct Told {
         gone = 'X',    ///< the instance was killed, or has ended
         frozen = 'Z',  ///< it was stopped in the middle
         thawed = 'C',  ///< it goes on
+        marked = 'M',  ///< by the test itself: what was told before is heard
     };
     Kind kind{};
     std::string instance{};

@@ -30,7 +30,7 @@ TEST(Facade, NamesAllProblemsBeforeAnythingStarts) {
     Settings settings = test::quick_settings(memory::open());
     settings.beat = settings.lease;
     Waybill app{settings};
-    app.inbox("no spaces please", {.concurrency = 0})
+    app.inbox("no spaces please", {.concurrency = 1'000'000})
         .on("*", "a", [](const Message&) {}, {.after = "nobody"})
         .on("*", "a", [](const Message&) {}, {.max_attempts = 0});
     app.inbox("twice");

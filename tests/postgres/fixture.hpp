@@ -29,7 +29,9 @@ protected:
         return std::make_unique<postgres::Database>(
             postgres::Address{.conninfo = PostgresServer::instance().conninfo(),
                               .schema = schema_.name(),
-                              .deadline = deadline});
+                              .deadline = deadline,
+                              // What it holds it holds until the test lets go.
+                              .idle_max = 5min});
     }
     static Append order(int number, const std::string& key = "") {
         Message message{.box = "orders", .type = "order.placed"};

@@ -2,6 +2,8 @@
 #include "rows.hpp"
 #include "support/later.hpp"
 #include "support/pacing.hpp"
+#include "support/postgres_pooler.hpp"
+#include "support/postgres_proxy.hpp"
 
 namespace waybill::test {
 namespace {
@@ -38,9 +40,52 @@ protected:
         db.script(db.in_schema("update waybill.open set progress = '" + literal + "'"), "test");
     }
 
+    /// Two changes of the same row: two rounds of one transaction.
+    SettleBatch two_rounds() const {
+        SettleBatch both = batch({.progress = {{.target = "mail", .failures = 1}}});
+        both.items.push_back(both.items.front());
+        return both;
+    }
+    bool is_taken_by(int number) {
+        InstanceState state{.name = "heir", .boxes = {"orders"}};
+        state.incarnation.bytes[0] = static_cast<std::uint8_t>(number);
+        const PartitionState seen = store_->beat(state).partitions.at(0);
+        const TakeRequest wanted{seen.id, seen.token};
+        return !store_->take(state.incarnation, {&wanted, 1}).empty();
+    }
+    /// A client behind the proxy settles and freezes once `statement` is carried out, with its partition locked; then
+    /// its lease ends.
+    void expect_taken_over_soon(PostgresProxy& proxy, const std::string& statement,
+                                const SettleBatch& settled) {
+        const auto frozen = postgres::open(proxy.conninfo("postgres"), schema_.options());
+        proxy.withhold(statement);
+        auto reply = later_answer([&] { return reaction_of([&] { frozen->settle(settled); }); });
+        ASSERT_TRUE(look_until([&] { return proxy.has_withheld(); }, 60s));
+        schema_.advance(1h);
+        const auto begin = steady_now();
+
+        EXPECT_TRUE(look_until([&] { return is_taken_by(2); }, 5min));
+
+        EXPECT_LT(steady_now() - begin, 10s);
+        EXPECT_EQ(reply.get(), Reaction::reconnect);
+    }
+
     Taken taken_{};
     Entry row_{};
 };
+
+TEST_F(PostgresSettling, AClientThatFreezesBetweenTwoRoundsHoldsItsPartitionForSecondsOnly) {
+    PostgresProxy proxy{PostgresServer::instance().cluster().socket_folder()};
+
+    expect_taken_over_soon(proxy, "waybill_settle", two_rounds());
+}
+
+TEST_F(PostgresSettling, AClientThatFreezesBehindAPoolerHoldsItsPartitionForSecondsOnly) {
+    const PostgresPooler pooler{PostgresServer::instance().cluster()};
+    PostgresProxy proxy{pooler.socket_folder(), PostgresPooler::port};
+
+    expect_taken_over_soon(proxy, ".settle($1", batch({.finish = true}));
+}
 
 TEST_F(PostgresSettling, ASettlementDoesNotEraseWhatAnInlineRunRecordedMeanwhile) {
     const SettleBatch failed = batch({.progress = {{.target = "mail", .failures = 1}}});

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "postgres/fixture.hpp"
+#include "support/pacing.hpp"
 
 namespace waybill::test {
 namespace {
@@ -46,6 +47,17 @@ protected:
         while (db->script(listening, "wait").count() < count) std::this_thread::yield();
     }
 
+    /// Takes what a connection that listens was told.
+    static int told_to(postgres::Database& listening) {
+        PQconsumeInput(listening.handle());
+        int count = 0;
+        while (PGnotify* const told = PQnotifies(listening.handle())) {
+            PQfreemem(told);
+            ++count;
+        }
+        return count;
+    }
+
     std::unique_ptr<postgres::PostgresStore> loud_ = schema_.connect(true);
 };
 
@@ -73,6 +85,35 @@ TEST_F(PostgresWaking, ARequeueWakesEveryoneAndOnesOwnAppendDoesNot) {
 
     EXPECT_TRUE(bell.wait_beyond(before));
     EXPECT_EQ(bell.rings(), before + 1);
+}
+
+/// A NOTIFY takes a lock on the whole database at its commit, and wakes every instance there is.
+TEST_F(PostgresWaking, ABurstOfAppendsIsToldAtMostEveryFiveMilliseconds) {
+    auto listening = stranger();
+    listening->script("listen \"" + schema_.name() + "\"", "listen");
+    loud_->append(std::vector{order(1)});
+    int told = 0;
+    const auto one_came = [&] { return (told += told_to(*listening)) > 0; };
+    ASSERT_TRUE(look_until(one_came, 60s));
+
+    constexpr int kBurst = 1000;
+    const auto begin = steady_now();
+    for (int n = 0; n < kBurst; ++n) {
+        Message message = *order(n % 250).message;
+        message.id.bytes[14] = static_cast<std::uint8_t>(1 + n / 250);
+        loud_->append(
+            std::vector<Append>{{.message = std::make_shared<const Message>(std::move(message))}});
+    }
+    // What was last is told before it goes.
+    loud_.reset();
+    const auto took = steady_now() - begin;
+
+    told = 0;
+    EXPECT_TRUE(look_until(one_came, 60s));
+    listening->script("select", "so that all has come");
+    told += told_to(*listening);
+    EXPECT_LE(told, took / 5ms + 2);
+    RecordProperty("told", told);
 }
 
 TEST_F(PostgresWaking, AListenerWhoseConnectionWasLostListensAgainAndLooks) {

@@ -16,7 +16,7 @@ IDS = ([f"T{n}" for n in range(1, 84)]
        + [f"W-IN{n}" for n in range(1, 14)] + [f"W-ON{n}" for n in range(1, 13)]
        + [f"W-VU{n}" for n in range(1, 9)] + [f"W-RA{n}" for n in range(1, 13)]
        + [f"W-RH{n}" for n in range(1, 16)]
-       + [f"WH{n}" for n in range(1, 13)] + ["DD14", "TN1", "TN2"])
+       + [f"WH{n}" for n in range(1, 13)] + ["DD14", "TN1", "TN2", "QM1", "QM2"])
 OURS = ("Accepting.", "Dispatching.", "Keeping.", "Ordering.", "Results.", "Surviving.", "Versions.",
         "WebhooksOut.", "DelivererTest.")
 

@@ -37,7 +37,7 @@ public:
     /// Appends in the transaction of an inline handler, through its native handle.
     virtual void append_inside(void* native, const Append& item) = 0;
 
-    void advance(Duration by) { clock_.advance(by); }
+    virtual void advance(Duration by) { clock_.advance(by); }
     StoreTime now() { return clock_.wall(); }
 
 protected:

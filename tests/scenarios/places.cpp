@@ -1,5 +1,6 @@
 #include "scenarios/place.hpp"
 #include "store/sqlite/calls.hpp"
+#include "support/postgres_under_test.hpp"
 #include "support/temporary_folder.hpp"
 #include "waybill/memory.hpp"
 #include "waybill/sqlite.hpp"
@@ -43,12 +44,36 @@ private:
     std::weak_ptr<sqlite::SqliteStore> last_{};
 };
 
+/// A schema of a server that all scenarios share. Its clock is the host's, and goes with ours.
+class InADatabase final : public Place {
+public:
+    InADatabase() {
+        schema_.run(
+            "update waybill.test_clock set now = 0;"
+            "create or replace function waybill.clock() returns bigint language sql stable as "
+            "'select (extract(epoch from statement_timestamp()) * 1000000)::bigint + now "
+            "from waybill.test_clock'");
+    }
+    StoreHandle open() override { return schema_.connect(true); }
+    void append_inside(void* native, const Append& item) override {
+        schema_.append_inside(native, item);
+    }
+    void advance(Duration by) override {
+        schema_.advance(by);
+        Place::advance(by);
+    }
+
+private:
+    PostgresSchema schema_{};
+};
+
 }  // namespace
 
 std::vector<PlaceEntry> places() {
     return {
         {"memory", [] { return std::make_unique<InMemory>(); }},
         {"sqlite", [] { return std::make_unique<InAFile>(); }},
+        {"postgres", [] { return std::make_unique<InADatabase>(); }},
     };
 }
 

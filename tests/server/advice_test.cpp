@@ -10,6 +10,7 @@
 
 #include "server/program_fixture.hpp"
 #include "support/http_client.hpp"
+#include "waybill/json.hpp"
 
 namespace waybill::test {
 namespace {
@@ -177,6 +178,32 @@ TEST_F(Advice, AHeaderWithALineBreakIsNotTwo) {
 
     EXPECT_EQ(ran.code, 2);
     EXPECT_THAT(ran.output, HasSubstr("--header has a line break"));
+}
+
+TEST_F(Advice, HowASubscriptionIsTriedAgainIsSaidOnTheCommandLineToo) {
+    write("waybill.toml", "store = 'sqlite:w.db'\n");
+    const std::string id = "5f0c2d1e-8a57-4c7e-9d53-0e2b6f6a1c11";
+    const Ran added =
+        hear({"subscriptions", "add", "https://example.com/", "--id", id, "--base", "2s",
+              "--multiplier", "1.5", "--cap", "1m", "--jitter", "0", "--max-attempts", "9"});
+    ASSERT_EQ(added.code, 0) << added.output;
+    const auto retry = [&] {
+        const Ran shown = run_here({"subscriptions", "show", id, "--json"});
+        return *json::parse(shown.output).find("retry");
+    };
+    EXPECT_EQ(retry().find("max_attempts")->as_uint64(), 9U);
+    EXPECT_EQ(retry().find("base")->as_string(), "2s");
+    EXPECT_EQ(retry().find("multiplier")->as_double(), 1.5);
+    EXPECT_EQ(retry().find("cap")->as_string(), "1m");
+    EXPECT_EQ(retry().find("jitter")->as_double(), 0.0);
+
+    EXPECT_EQ(run_here({"subscriptions", "update", id, "--multiplier", "3"}).code, 0);
+    EXPECT_EQ(retry().find("multiplier")->as_double(), 3.0);
+    EXPECT_EQ(retry().find("base")->as_string(), "2s") << "what is not named stays";
+    const Ran wrong = hear({"subscriptions", "update", id, "--jitter", "20%"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_THAT(wrong.output, HasSubstr("--jitter needs a number"));
+    EXPECT_THAT(run_here({"completion", "bash"}).output, HasSubstr("--multiplier"));
 }
 
 TEST_F(Advice, ProvidersAreListedAndDescribed) {

@@ -6,14 +6,17 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/delivered_book.hpp"
 #include "server/fixture.hpp"
 #include "server/program_fixture.hpp"
 #include "server/recorder.hpp"
@@ -29,7 +32,7 @@ const std::string kToken = "an-operators-token-of-some-length";
 
 int lives() {
     const char* const given = std::getenv("WAYBILL_KILL_ROUNDS");
-    return given != nullptr ? std::atoi(given) : 5;
+    return given != nullptr ? std::atoi(given) : 10;
 }
 
 /// "lane/number", each until it is accepted. How many were.
@@ -60,38 +63,33 @@ int publish_until_stopped(int lane, std::atomic<std::uint16_t>& port, const std:
     return n;
 }
 
-std::set<std::string> recorded_as_done(const std::string& folder) {
-    std::set<std::string> ids;
-    std::string cursor;
-    do {
-        std::vector<std::string> words{"messages", "list",    "--json", "--limit",
-                                       "10000",    "--state", "done"};
-        if (!cursor.empty()) words.insert(words.end(), {"--cursor", cursor});
-        const json::Value page = json::parse(run(folder, words).output);
-        for (const json::Value& item : page.find("items")->as_array()) {
-            ids.insert(item.find("id")->as_string());
-        }
-        const json::Value* const next = page.find("next");
-        cursor = next != nullptr ? next->as_string() : std::string{};
-    } while (!cursor.empty());
-    return ids;
-}
+/// Two subscriptions: their targets, and where they send to.
+const std::map<std::string, std::string> kPathOfTarget{
+    {"subscription:01a1e34a-da28-70db-81f2-672f8d96eb41", "/a"},
+    {"subscription:01a1e34a-da28-70db-81f2-672f8d96eb42", "/b"},
+};
 
-TEST(KillSender, EverythingIsReceivedInOrderAndWhatIsRecordedIsNotSentAgain) {
-    TemporaryFolder folder;
-    const std::string where = folder.path().string();
-    Recorder recorder;
+void configure(const TemporaryFolder& folder, const Recorder& recorder) {
     std::ofstream{folder.file("token")} << kToken;
     std::ofstream{folder.file("secret")} << "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     std::ofstream config{folder.file("waybill.toml")};
     config << "[server]\nadmin_tokens = ['file:token']\n"
               "[sources.x]\nprovider = 'stripe'\nsecrets = ['file:secret']\n"
               "[egress]\nallow = ['127.0.0.1/32']\n";
-    for (const char* path : {"/a", "/b"}) {
-        config << "[[subscriptions]]\nurl = '" << recorder.url(path)
-               << "'\nsecret = 'file:secret'\n";
+    for (const auto& [target, path] : kPathOfTarget) {
+        config << "[[subscriptions]]\nid = '" << target.substr(target.find(':') + 1) << "'\nurl = '"
+               << recorder.url(path.c_str())
+               << "'\nsecret = 'file:secret'\nretry = { schedule = ['50ms'] }\n";
     }
-    config.close();
+}
+
+TEST(KillSender, EverythingIsReceivedInOrderAndWhatIsRecordedIsNotSentAgain) {
+    TemporaryFolder folder;
+    const std::string where = folder.path().string();
+    RefusesEveryTenthOnce at_b{"/b"};
+    Recorder recorder{std::ref(at_b)};
+    configure(folder, recorder);
+    DeliveredBook book{"sqlite:" + folder.file("waybill.db"), kPathOfTarget};
     const std::vector<std::string> serve{"serve", "--listen", "127.0.0.1:0", "--log-level",
                                          "error"};
     std::mt19937 random{11};
@@ -111,20 +109,7 @@ TEST(KillSender, EverythingIsReceivedInOrderAndWhatIsRecordedIsNotSentAgain) {
         recorder.wait_for(recorder.count() + 20 + random() % 200);
         port.store(0);
         server.end(SIGKILL);
-        const std::set<std::string> done = recorded_as_done(where);
-        const std::size_t before = recorder.count();
-        // The next life begins: what it sends first is what it found open.
-        Process next{where, serve};
-        port.store(next.port());
-        port.notify_all();
-        recorder.wait_for(before + 20);
-        port.store(0);
-        next.end(SIGKILL);
-        const auto receipts = recorder.receipts();
-        for (std::size_t i = before; i < receipts.size(); ++i) {
-            ASSERT_FALSE(done.contains(receipts[i].message))
-                << receipts[i].body << " was recorded as delivered and sent again";
-        }
+        book.look(recorder);
     }
 
     Process server{where, serve};
@@ -139,6 +124,9 @@ TEST(KillSender, EverythingIsReceivedInOrderAndWhatIsRecordedIsNotSentAgain) {
     }
     EXPECT_EQ(server.end(SIGTERM), 0);
 
+    EXPECT_THAT(book.received_again(recorder.receipts()), testing::IsEmpty())
+        << "although it was recorded as delivered";
+    EXPECT_GT(book.in_part(), 0U) << "nobody died between one endpoint and the other";
     const auto firsts = first_receipts(recorder.receipts());
     for (int lane = 0; lane < kLanes; ++lane) {
         for (const char* path : {"/a ", "/b "}) {
@@ -150,13 +138,15 @@ TEST(KillSender, EverythingIsReceivedInOrderAndWhatIsRecordedIsNotSentAgain) {
                       static_cast<std::size_t>(accepted[static_cast<std::size_t>(lane)]));
         }
     }
-    std::printf("%zu receipts in %d lives\n", recorder.count(), 2 * lives() + 1);
+    std::printf("%zu receipts in %d lives, %zu recorded before a death, %zu of them in part\n",
+                recorder.count(), lives() + 1, book.size(), book.in_part());
 }
 
 class SubscriptionsProgram : public Program {
 protected:
     void configure() { write("waybill.toml", "[egress]\nallow = ['127.0.0.1/32']\n"); }
-    Recorder recorder_;
+    Recorder recorder_{
+        [](const HttpRequest& request) { return request.target == "/gone" ? 500U : 204U; }};
 };
 
 TEST_F(SubscriptionsProgram, OneThatIsAddedBeforeAnyServerRanIsServedByRunOnce) {
@@ -171,6 +161,44 @@ TEST_F(SubscriptionsProgram, OneThatIsAddedBeforeAnyServerRanIsServedByRunOnce) 
     EXPECT_EQ(once.output, "{\"ended\":1}\n");
     ASSERT_EQ(recorder_.count(), 1U);
     EXPECT_EQ(run_here({"subscriptions", "list"}).output.find("whsec_"), std::string::npos);
+}
+
+// T27
+TEST_F(SubscriptionsProgram, WhatEverybodyHasBeenRecordedToHaveIsSentToNobodyAfterADeath) {
+    write("secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    const std::string a = "01a1e34a-da28-70db-81f2-672f8d96eb41";
+    const std::string b = "01a1e34a-da28-70db-81f2-672f8d96eb42";
+    std::string config =
+        "[egress]\nallow = ['127.0.0.1/32']\n[sources.x]\nprovider = 'stripe'\n"
+        "secrets = ['file:secret']\n[[subscriptions]]\nid = '" +
+        a + "'\nurl = '" + recorder_.url("/a") + "'\nsecret = 'file:secret'\n";
+    write("waybill.toml", config + "[[subscriptions]]\nid = '" + b + "'\nurl = '" +
+                              recorder_.url("/gone") +
+                              "'\nsecret = 'file:secret'\nretry = { schedule = ['1h'] }\n");
+    Process server{folder_.path().string(),
+                   {"serve", "--listen", "127.0.0.1:0", "--log-level", "error"}};
+    server.port();
+    ASSERT_EQ(run_here({"publish", "--type", "t", "--body", "secret"}).code, 0);
+    const json::Value item = json::parse(run_here({"messages", "list", "--json"}).output)
+                                 .find("items")
+                                 ->as_array()
+                                 .at(0);
+    const std::string id = item.find("id")->as_string();
+    ASSERT_TRUE(eventually({"messages", "show", id, "--json"}, R"("failures":1)"));
+    ASSERT_TRUE(eventually({"messages", "show", id, "--json"}, R"("state":"done")"));
+    server.end(SIGKILL);
+    ASSERT_EQ(recorder_.count(), 2U);
+
+    // One is recorded as done, the other waits for an hour.
+    EXPECT_EQ(run_here({"run-once", "--json"}).output, "{\"ended\":0}\n");
+    EXPECT_EQ(recorder_.count(), 2U);
+    // Nobody waits any more, and what is done is all there is.
+    write("waybill.toml", config);
+    ASSERT_EQ(run_here({"targets", "forget", "subscription:" + b, "--yes"}).code, 0);
+    EXPECT_EQ(run_here({"run-once", "--json"}).code, 0);
+
+    EXPECT_TRUE(eventually({"messages", "list", "--state", "done"}, id));
+    EXPECT_EQ(recorder_.count(), 2U) << "a request, although everything was recorded";
 }
 
 TEST_F(SubscriptionsProgram, AKeyForSecretsKeepsNoCommandFromWorking) {

@@ -76,12 +76,12 @@ Subscription numbered(const Endpoint& endpoint, std::uint8_t number) {
 class Sender {
 public:
     explicit Sender(std::vector<Subscription> subscriptions, DeliverOptions options = {},
-                    StoreHandle store = memory::open())
+                    StoreHandle store = memory::open(), const std::string& box = "outbox")
         : reader(std::make_shared<OwnReader>(std::move(subscriptions))),
           app(quick_settings(store)) {
         options.egress = make_egress({.allow = {"127.0.0.1/32"}});
         app.observe(log);
-        app.outbox("outbox", {.attempts_log = AttemptsLog::all})
+        app.outbox(box, {.attempts_log = AttemptsLog::all})
             .to_subscriptions(std::make_shared<Deliverer>(
                 std::move(store), std::vector<std::shared_ptr<SubscriptionReader>>{reader}, nullptr,
                 std::move(options)));
@@ -191,6 +191,46 @@ TEST(DelivererTest, ASecretThatCannotBeHadIsAFailureOfThatMessageAlone) {
     const auto requests = endpoint.requests();
     ASSERT_EQ(requests.size(), 1U);
     EXPECT_TRUE(is_signed_with(requests[0], "of the tenant"));
+}
+
+TEST(DelivererTest, ASecretThatTakesLongCostsNoAttemptAndHoldsUpNoOtherTenant) {
+    Endpoint endpoint;
+    Gate vault;
+    Subscription one = numbered(endpoint, 1);
+    one.retry.max_attempts = 1;
+    Sender sender{{one}, {.tenant_secret = [&](const std::string& tenant) {
+                      if (tenant == "slow") vault.pass();
+                      return std::optional{"of " + tenant + " and nobody else"};
+                  }}};
+    const OpenAtTheEnd whatever{vault};
+    sender.app.start();
+
+    sender.app.append({.type = "t", .body = "1", .tenant = "slow"});
+    ASSERT_TRUE(vault.wait_for_arrivals(1));
+    sender.app.append({.type = "t", .body = "2", .tenant = "quick"});
+    ASSERT_TRUE(sender.has_finished(1));
+    EXPECT_THAT(endpoint.bodies(), ElementsAre("2"));
+    ASSERT_TRUE(sender.log.wait_for(Kind::deferred, 1)) << "it waits into its deadline";
+    vault.open();
+    ASSERT_TRUE(sender.has_finished(2));
+
+    EXPECT_TRUE(is_signed_with(endpoint.requests().at(1), "of slow and nobody else"));
+    EXPECT_EQ(sender.log.count(Kind::died), 0U);
+    EXPECT_EQ(vault.arrived(), 1U);
+}
+
+TEST(DelivererTest, NothingGoesOutUnsignedWhenAllSecretsHaveExpired) {
+    Endpoint endpoint;
+    Subscription one = numbered(endpoint, 1);
+    one.secrets.at(0).until = StoreTime{1s};
+    one.retry.max_attempts = 1;
+    Sender sender{{one}};
+    sender.app.start();
+
+    sender.app.append({.type = "t", .body = "1"});
+    ASSERT_TRUE(sender.log.wait_for(Kind::died, 1));
+
+    EXPECT_TRUE(endpoint.requests().empty());
 }
 
 // W-ON6
@@ -321,6 +361,36 @@ TEST(DelivererTest, WhatIsAnsweredMeanwhileIsWrittenTogether) {
 
     EXPECT_EQ(store->written, kCount);
     EXPECT_LE(store->calls, kCount / 10) << "a message is a write of its own";
+    sender.app.stop();
+}
+
+/// Fifty that hang have four hundred requests under way, in a box that nobody gave a larger limit.
+TEST(DelivererTest, ManyEndpointsThatHangDoNotHoldUpAHealthyOne) {
+    constexpr std::size_t kHanging = 50;
+    constexpr std::size_t kMessages = 200;
+    Endpoint hanging;
+    hanging.hold();
+    Endpoint well;
+    std::vector<Subscription> all;
+    for (std::size_t i = 0; i <= kHanging; ++i) {
+        const bool hangs = i < kHanging;
+        all.push_back(numbered(hangs ? hanging : well, static_cast<std::uint8_t>(i)));
+        all.back().type = hangs ? "hang" : "ok";
+        all.back().box = "orders";
+        all.back().timeout = 10min;
+    }
+    Sender sender{all, {}, memory::open(), "orders"};
+    sender.app.start();
+    sender.app.append(std::vector<Message>(20, {.box = "orders", .type = "hang"}));
+    ASSERT_TRUE(hanging.wait_for(kHanging * 8)) << "each has what it may have under way";
+
+    for (std::size_t i = 0; i < kMessages; ++i) {
+        sender.app.append({.box = "orders", .type = "ok"});
+    }
+
+    EXPECT_TRUE(well.wait_for(kMessages));
+    EXPECT_EQ(hanging.waiting(), kHanging * 8);
+    hanging.let_go();
     sender.app.stop();
 }
 

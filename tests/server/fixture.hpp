@@ -10,6 +10,7 @@
 #include "server/config/config.hpp"
 #include "server/log.hpp"
 #include "server/server.hpp"
+#include "server/store_access.hpp"
 #include "server/token.hpp"
 #include "support/http_client.hpp"
 #include "support/temporary_folder.hpp"
@@ -60,7 +61,7 @@ public:
     server::Server& server() { return *server_; }
     const server::Config& config() const { return config_; }
     const TemporaryFolder& folder() const { return folder_; }
-    std::string store_file() const { return folder_.file("w.db"); }
+    std::string store_file() const { return server::file_of(config_.store); }
 
     /// An operator's request, with the token the server left beside its store.
     std::optional<HttpAnswer> operate(const std::string& method, const std::string& target,

@@ -70,6 +70,25 @@ private:
     http_in::HttpIn door_;
 };
 
+/// Refuses every tenth message once, at one path: it is done for the other endpoints and still open for this one.
+///
+/// Thread safety: any thread.
+class RefusesEveryTenthOnce {
+public:
+    explicit RefusesEveryTenthOnce(std::string path) : path_(std::move(path)) {}
+
+    unsigned operator()(const HttpRequest& request) {
+        if (request.target != path_ || !request.body.ends_with('0')) return 204;
+        const std::lock_guard lock{mutex_};
+        return refused_.insert(request.body).second ? 409 : 204;
+    }
+
+private:
+    const std::string path_;
+    std::mutex mutex_{};  ///< guards the set
+    std::set<std::string> refused_{};
+};
+
 /// Bodies are "lane/number": the numbers of first receipts of each "path lane", in the order in which they came.
 inline std::map<std::string, std::vector<int>> first_receipts(
     const std::vector<Receipt>& receipts) {

@@ -8,6 +8,20 @@
 #include <openssl/x509v3.h>
 
 namespace waybill::test {
+namespace {
+
+void add_raw_name(X509* certificate, const std::string& name) {
+    ASN1_IA5STRING* text = ASN1_IA5STRING_new();
+    ASN1_STRING_set(text, name.data(), static_cast<int>(name.size()));
+    GENERAL_NAME* one = GENERAL_NAME_new();
+    GENERAL_NAME_set0_value(one, GEN_DNS, text);
+    GENERAL_NAMES* names = GENERAL_NAMES_new();
+    sk_GENERAL_NAME_push(names, one);
+    X509_add1_ext_i2d(certificate, NID_subject_alt_name, names, 0, X509V3_ADD_DEFAULT);
+    GENERAL_NAMES_free(names);
+}
+
+}  // namespace
 
 void write_certificate(const CertificateFiles& files, const CertificateOptions& options) {
     EVP_PKEY* key = EVP_EC_gen("P-256");
@@ -28,6 +42,7 @@ void write_certificate(const CertificateFiles& files, const CertificateOptions& 
         X509_add_ext(certificate, names, -1);
         X509_EXTENSION_free(names);
     }
+    if (!options.raw_name.empty()) add_raw_name(certificate, options.raw_name);
     X509_sign(certificate, key, EVP_sha256());
     FILE* out = std::fopen(files.key.c_str(), "w");
     const bool is_plain = options.password.empty();

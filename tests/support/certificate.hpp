@@ -18,6 +18,8 @@ struct CertificateOptions {
     std::string host = "localhost";
     /// "IP:127.0.0.1,DNS:a.example". Empty: only its host.
     std::string other_names{};
+    /// One more name, as it is: with a NUL in it, say.
+    std::string raw_name{};
 };
 void write_certificate(const CertificateFiles& files, const CertificateOptions& options = {});
 

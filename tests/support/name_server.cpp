@@ -51,7 +51,8 @@ std::string record(const std::string& name, int type, std::uint32_t ttl, const s
 
 }  // namespace
 
-NameServer::NameServer(Answer answer) : answer_(std::move(answer)) {
+NameServer::NameServer(Answer answer, NameServerOptions options)
+    : answer_(std::move(answer)), options_(std::move(options)) {
     // The same number for both is not always free.
     for (int i = 0; i < 50 && socket_ < 0; ++i) bind_both();
     if (socket_ < 0) throw std::runtime_error("no port for a name server");
@@ -59,18 +60,20 @@ NameServer::NameServer(Answer answer) : answer_(std::move(answer)) {
 }
 
 void NameServer::bind_both() {
-    by_tcp_ = std::make_unique<Receiver>([this](Connection& connection) {
-        for (;;) {
-            const std::string size = connection.read(2);
-            if (size.size() < 2) return;
-            const std::string query = connection.read(static_cast<unsigned char>(size[1]));
-            const std::string answer = respond(query, 65'535);
-            connection.send(two_bytes(answer.size()) + answer);
-        }
-    });
+    by_tcp_ = std::make_unique<Receiver>(
+        [this](Connection& connection) {
+            for (;;) {
+                const std::string size = connection.read(2);
+                if (size.size() < 2) return;
+                const std::string query = connection.read(static_cast<unsigned char>(size[1]));
+                const std::string answer = respond(query, 65'535);
+                connection.send(two_bytes(answer.size()) + answer);
+            }
+        },
+        ReceiverOptions{.address = options_.address, .port = options_.port});
     sockaddr_in name{};
     name.sin_family = AF_INET;
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::inet_pton(AF_INET, options_.address.c_str(), &name.sin_addr);
     name.sin_port = htons(by_tcp_->port());
     port_ = by_tcp_->port();
     const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

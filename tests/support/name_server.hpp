@@ -25,7 +25,13 @@ struct NameAnswer {
     std::string alias_of{};
 };
 
-/// A name server on 127.0.0.1 that says what a test wants: by UDP, and by TCP what is longer.
+struct NameServerOptions {
+    std::string address = "127.0.0.1";
+    /// 0: any.
+    std::uint16_t port = 0;
+};
+
+/// A name server that says what a test wants: by UDP, and by TCP what is longer.
 ///
 /// Thread safety: any thread.
 class NameServer {
@@ -34,7 +40,7 @@ public:
     /// Nothing: no answer is sent.
     using Answer = std::function<std::optional<NameAnswer>(const std::string& name, int time)>;
 
-    explicit NameServer(Answer answer);
+    explicit NameServer(Answer answer, NameServerOptions options = {});
     ~NameServer();
     NameServer(const NameServer&) = delete;
     NameServer& operator=(const NameServer&) = delete;
@@ -43,6 +49,8 @@ public:
     std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
     /// How often its IPv4 addresses were asked for.
     int asked(const std::string& name);
+    /// Connections that were made to it, for answers that are too long for UDP.
+    int connections() const { return by_tcp_->connections(); }
 
 private:
     void bind_both();
@@ -50,6 +58,7 @@ private:
     std::string respond(const std::string& query, std::size_t bytes_max);
 
     Answer answer_;
+    NameServerOptions options_;
     int socket_ = -1;
     std::uint16_t port_ = 0;
     std::mutex mutex_{};  ///< guards the map

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include <sched.h>
 
@@ -29,6 +30,11 @@ std::string NetworkOfItsOwn::enter() {
     run("ip route add local 0.0.0.0/0 dev lo");
     run("ip -6 route add local ::/0 dev lo");
     return {};
+}
+
+bool NetworkOfItsOwn::may_be_missing() {
+    const char* const ci = std::getenv("CI");
+    return ci == nullptr || *ci == '\0' || std::string_view{ci} == "false";
 }
 
 std::uint64_t NetworkOfItsOwn::connections_begun() {

@@ -30,6 +30,9 @@ public:
             throw std::runtime_error("pgbouncer does not start: see " + folder_.path() + "/log");
         }
     }
+    static constexpr int port = 6432;
+    /// Where its unix socket is.
+    const std::string& socket_folder() const { return folder_.path(); }
     std::string conninfo(const std::string& database) const {
         return "host=" + folder_.path() + " port=6432 user=waybill dbname=" + database;
     }

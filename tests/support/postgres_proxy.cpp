@@ -42,6 +42,18 @@ bool receive(int socket, std::string& into) {
     return true;
 }
 
+/// What a message of a client names: the text of a query or of an unnamed statement, the name of a prepared one.
+std::string_view statement_of(std::string_view message) {
+    const char type = message[0];
+    std::string_view body = message.substr(kTypeBytes + kLengthBytes);
+    const bool is_bind = type == 'B';
+    const bool is_unnamed = type == 'P' && body.starts_with('\0');
+    if (type != 'Q' && !is_bind && !is_unnamed) return {};
+    // The portal's name, or none.
+    if (type != 'Q') body.remove_prefix(body.find('\0') + 1);
+    return body.substr(0, body.find('\0'));
+}
+
 /// As if the other host had gone: no goodbye.
 void reset(int socket) {
     const linger at_once{1, 0};
@@ -58,6 +70,7 @@ struct PostgresProxy::Link {
     std::string swallowed{};  ///< of the answer that nobody hears
     bool has_started = false;
     bool is_swallowing = false;
+    bool is_frozen = false;
 
     Link() = default;
     ~Link() {
@@ -68,8 +81,8 @@ struct PostgresProxy::Link {
     Link& operator=(const Link&) = delete;
 };
 
-PostgresProxy::PostgresProxy(const std::string& socket_folder)
-    : upstream_(socket_folder + "/.s.PGSQL.5432") {
+PostgresProxy::PostgresProxy(const std::string& socket_folder, int port)
+    : upstream_(socket_folder + "/.s.PGSQL." + std::to_string(port)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -105,7 +118,18 @@ void PostgresProxy::poke() {
 
 void PostgresProxy::swallow(const std::string& statement, int every) {
     const std::lock_guard lock{mutex_};
-    rules_[statement] = {.every = every};
+    swallow_[statement] = {.every = every};
+}
+
+void PostgresProxy::lose(const std::string& statement, int every) {
+    const std::lock_guard lock{mutex_};
+    lose_[statement] = {.every = every};
+}
+
+void PostgresProxy::withhold(const std::string& statement) {
+    const std::lock_guard lock{mutex_};
+    withhold_ = statement;
+    has_withheld_ = false;
 }
 
 void PostgresProxy::silence(bool is_silent) {
@@ -169,18 +193,20 @@ void PostgresProxy::accept_one(std::vector<std::unique_ptr<Link>>& links) {
     }
 }
 
-bool PostgresProxy::is_spoilt(char type, std::string_view body) {
-    std::string_view statement;
-    if (type == 'Q') {
-        statement = body.substr(0, body.find('\0'));
-    } else if (type == 'B') {
-        body.remove_prefix(body.find('\0') + 1);  // the portal's name
-        statement = body.substr(0, body.find('\0'));
-    }
+bool PostgresProxy::is_due(Rules& rules, std::string_view statement) {
     const std::lock_guard lock{mutex_};
-    const auto rule = rules_.find(statement);
-    if (rule == rules_.end() || rule->second.every == 0) return false;
+    const auto rule = rules.find(statement);
+    if (rule == rules.end() || rule->second.every == 0) return false;
     return ++rule->second.seen % rule->second.every == 0;
+}
+
+bool PostgresProxy::is_withheld(char type, std::string_view statement) {
+    const std::lock_guard lock{mutex_};
+    if (withhold_.empty()) return false;
+    const bool is_it =
+        type == 'P' ? statement.find(withhold_) != std::string_view::npos : statement == withhold_;
+    if (is_it) withhold_.clear();
+    return is_it;
 }
 
 /// Message by message, so that a statement is known before its answer comes.
@@ -193,9 +219,13 @@ bool PostgresProxy::from_client(Link& link) {
         if (link.to_server.size() < whole) return true;
         if (link.has_started) {
             const std::string_view message{link.to_server.data(), whole};
-            if (is_spoilt(message[0], message.substr(kTypeBytes + kLengthBytes))) {
-                link.is_swallowing = true;
+            const std::string_view statement = statement_of(message);
+            if (is_due(lose_, statement)) {
+                ++lost_;
+                return false;
             }
+            if (is_due(swallow_, statement)) link.is_swallowing = true;
+            if (is_withheld(message[0], statement)) link.is_frozen = true;
         }
         link.has_started = true;
         if (!send_all(link.server, std::string_view{link.to_server}.substr(0, whole))) return false;
@@ -206,13 +236,14 @@ bool PostgresProxy::from_client(Link& link) {
 bool PostgresProxy::from_server(Link& link) {
     std::string bytes;
     if (!receive(link.server, bytes)) return false;
-    if (!link.is_swallowing) return send_all(link.client, bytes);
-    // Until the server is ready for the next one: then what it did is durable.
+    if (!link.is_swallowing && !link.is_frozen) return send_all(link.client, bytes);
+    // Until the server is ready for the next one: then what it did is done, and outside a transaction durable.
     link.swallowed += bytes;
     while (link.swallowed.size() >= kTypeBytes + kLengthBytes) {
         const std::size_t whole = kTypeBytes + length_at(link.swallowed, kTypeBytes);
         if (link.swallowed.size() < whole) return true;
-        if (link.swallowed[0] == 'Z') {
+        if (link.swallowed[0] == 'Z' && link.is_frozen) has_withheld_ = true;
+        if (link.swallowed[0] == 'Z' && link.is_swallowing) {
             ++swallowed_;
             return false;
         }

@@ -20,7 +20,7 @@ namespace waybill::test {
 class PostgresProxy {
 public:
     /// `socket_folder`: where the server's unix socket is.
-    explicit PostgresProxy(const std::string& socket_folder);
+    explicit PostgresProxy(const std::string& socket_folder, int port = 5432);
     ~PostgresProxy();
     PostgresProxy(const PostgresProxy&) = delete;
     PostgresProxy& operator=(const PostgresProxy&) = delete;
@@ -31,6 +31,15 @@ public:
     /// Of the statements with this text, or prepared under this name, each `every`-th is carried out and
     /// its answer thrown away with the connection. 0: no longer.
     void swallow(const std::string& statement, int every);
+    /// Of the same kind each `every`-th never arrives, and its connection is gone. 0: no longer.
+    void lose(const std::string& statement, int every);
+    /// How many statements were lost.
+    std::uint64_t lost() const { return lost_; }
+    /// Of the statements with this text, or prepared under this name, or sent unnamed with this in their text, the next
+    /// one is carried out and its answer kept back: the connection stays open, and nothing passes on it any
+    /// more. To the server that is a client that froze after it.
+    void withhold(const std::string& statement);
+    bool has_withheld() const { return has_withheld_; }
     /// How many answers were swallowed.
     std::uint64_t swallowed() const { return swallowed_; }
     /// Nothing passes any more, in either direction; connections are accepted and stay open. What was
@@ -53,7 +62,9 @@ private:
     void accept_one(std::vector<std::unique_ptr<Link>>& links);
     bool from_client(Link& link);
     bool from_server(Link& link);
-    bool is_spoilt(char type, std::string_view body);
+    using Rules = std::map<std::string, Rule, std::less<>>;
+    bool is_due(Rules& rules, std::string_view statement);
+    bool is_withheld(char type, std::string_view statement);
     void poke();
 
     std::string upstream_;
@@ -64,8 +75,12 @@ private:
     std::atomic<bool> is_cutting_ = false;
     std::atomic<std::uint64_t> swallowed_ = 0;
     std::atomic<std::uint64_t> accepted_ = 0;
-    std::mutex mutex_{};  ///< guards rules_
-    std::map<std::string, Rule, std::less<>> rules_{};
+    std::atomic<bool> has_withheld_ = false;
+    std::atomic<std::uint64_t> lost_ = 0;
+    std::mutex mutex_{};  ///< guards the three below
+    std::string withhold_{};
+    Rules swallow_{};
+    Rules lose_{};
     std::unique_ptr<Background> thread_{};
 };
 

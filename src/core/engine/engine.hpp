@@ -22,6 +22,9 @@ namespace waybill::engine {
 /// Whoever is told only when the time of a stop is over has this long to obey.
 inline constexpr Duration last_moment = std::chrono::seconds{2};
 
+/// Of a box that does not say how many: to its own targets, most of which need a thread.
+inline constexpr std::uint32_t handlers_at_once = 64;
+
 struct LocalTarget {
     Target target{};
     TargetOptions options{};

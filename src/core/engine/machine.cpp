@@ -19,6 +19,7 @@ Machine::Machine(Config config, Random& random, Observer& observer)
     }
     for (const LocalBox& box : config_.boxes) {
         auto state = std::make_unique<BoxState>(box);
+        give_places(*state);
         follow_routes(*state);
         for (const LocalTarget& target : box.targets) {
             state->local_numbers.push_back(target_number(box.name, target.target.key));
@@ -333,7 +334,7 @@ LocalTime Machine::next_tick() const {
     if (!timers_.empty()) {
         next = std::min(next, local_of(timers_.begin()->first.first));
     }
-    next = std::min({next, next_timeout_, rate_tick_});
+    next = std::min({next, deadlines_.first(), rate_tick_});
     for (const auto& [sequence, until] : held_back_) {
         next = until > now_ ? std::min(next, until) : next;
     }

@@ -2,18 +2,15 @@
 
 #include <deque>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "core/engine/brought.hpp"
-#include "core/engine/engine.hpp"
+#include "core/engine/deadlines.hpp"
 #include "core/engine/handed.hpp"
-#include "core/engine/model.hpp"
 #include "core/engine/node_pool.hpp"
-#include "core/engine/ready_queue.hpp"
+#include "core/engine/rests.hpp"
 #include "core/engine/roster.hpp"
-#include "core/engine/routes.hpp"
 #include "core/engine/running.hpp"
 #include "core/engine/settle_pace.hpp"
 #include "core/engine/suspects.hpp"
@@ -169,20 +166,25 @@ private:
     void fire_timers();
     StoreTime row_due(const Work& work) const;
 
-    // starting.cpp
+    // turns.cpp
     void push_ready(Work& work, std::uint32_t delivery);
-    void start_runs();
-    bool start_one(std::uint32_t box, std::uint32_t target, std::uint32_t limit);
+    void join_rotation(std::uint32_t box, std::uint32_t target);
+    bool take_turn_again(TargetPlace place, bool started);
+    void wake_waiting(Places& places);
+    void run_ended(const RunState& run);
+    bool rests(const TargetState& target) const;
+    void wake_rested();
+    void give_places(BoxState& box);
     static void follow_routes(BoxState& box);
     void follow_families();
-    void wake_rested();
-    void join_rotation(std::uint32_t box, std::uint32_t target);
-    bool rests(const TargetState& target) const;
+    static bool has_room_for_one(const BoxState& box, const TargetState& target);
+    bool take_rate_token(TargetState& target, const TargetOptions& options, std::uint32_t live);
+
+    // starting.cpp
+    void start_runs();
+    bool start_one(std::uint32_t box, std::uint32_t target, std::uint32_t limit);
     bool somebody_is_hungry() const;
     static std::uint64_t kept_here(const ReadyQueue::Item& item);
-    static bool has_room_for_one(const BoxState& box, const TargetState& target);
-    void run_ended(const RunState& run);
-    bool take_rate_token(TargetState& target, const TargetOptions& options, std::uint32_t live);
     bool still_startable(const ReadyQueue::Item& item);
     void launch(std::uint32_t box, std::uint32_t target, std::span<const ReadyQueue::Item> items);
     void extend_batch(const TargetOptions& options, ReadyQueue& ready,
@@ -193,6 +195,7 @@ private:
     // outcomes.cpp
     void end_run(Completed& completed);
     void time_out_runs();
+    void time_out(RunId id, RunState& run);
     void make_ghost(RunState& run, bool timed_out);
     bool is_inline(const RunState& run) const;
     bool run_is_strict(const RunState& run) const;
@@ -310,8 +313,7 @@ private:
     LocalTime channel_after_{};
     std::uint32_t channel_failures_ = 0;
     std::optional<Refusal> refusal_{};
-    /// Works whose results were refused one by one, until when.
-    std::map<Sequence, LocalTime> held_back_{};
+    std::map<Sequence, LocalTime> held_back_{};  ///< refused one by one, until when
     bool settled_last_ = false;
     bool read_is_void_ = false;
     /// Epochs of the partitions when the outstanding read was sent.
@@ -347,21 +349,21 @@ private:
     // scheduling
     Timers timers_{};
     std::uint64_t timer_serial_ = 0;
-    std::deque<std::pair<std::uint32_t, std::uint32_t>> rotation_{};
+    std::deque<TargetPlace> rotation_{};
+    std::map<const TargetFamily*, Places> requests_{};  ///< of boxes that do not say how many
     RunMap runs_{};
     RunId last_run_ = 0;
     std::uint32_t in_flight_ = 0;
     std::uint32_t abandoned_ = 0;
     LocalTime rate_tick_ = local_never;
-    LocalTime rested_at_ = local_never;  ///< the first of those that rest
-    std::uint64_t chain_users_ = 0;      ///< chains that hold memory
+    Rests rests_{};
+    Deadlines deadlines_{};
+    std::uint64_t chain_users_ = 0;  ///< chains that hold memory
     /// By chain: whether the scan that is being read serves it.
     std::vector<bool> scan_serves_{};
-    LocalTime next_timeout_ = local_never;  ///< no run times out before
     /// Older local runs that must not overlap with a new one: delivery or lane → how many.
     std::unordered_map<std::uint64_t, std::uint32_t> ghosts_{};
-    /// Started alone: the mark must be durable before the run begins.
-    Work* solo_ = nullptr;
+    Work* solo_ = nullptr;  ///< started alone: the mark must be durable before the run begins
     std::uint32_t solo_delivery_ = 0;
     bool was_fused_ = false;
 

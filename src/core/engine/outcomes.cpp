@@ -64,6 +64,10 @@ void Machine::end_run(Completed& completed) {
         ghost_returned(run);
         return spare_runs_.keep(std::move(ended));
     }
+    if (!results.empty() && results.front() &&
+        std::holds_alternative<Done>(results.front()->outcome)) {
+        boxes_[run.box]->targets[run.target].unanswered = 0;
+    }
     run_ended(run);
     abandoned_ -= run.timed_out ? 1 : 0;
     Partition& partition = *find_partition(run.partition);
@@ -82,63 +86,42 @@ void Machine::end_run(Completed& completed) {
     spare_runs_.keep(std::move(ended));
 }
 
-/// There is room for another.
-void Machine::run_ended(const RunState& run) {
-    --in_flight_;
-    --boxes_[run.box]->running;
-    --boxes_[run.box]->targets[run.target].running;
-    join_rotation(run.box, run.target);
-}
-
 bool Machine::run_is_strict(const RunState& run) const {
     return run.lane != 0 && boxes_[run.box]->box->options.lanes == Lanes::strict;
 }
 
-/// A handler that ignores its deadline cannot be killed: the attempt ends here, the thread does not.
 void Machine::time_out_runs() {
-    if (now_ < next_timeout_) {
+    deadlines_.pass(now_, [&](RunId id) {
+        const auto found = runs_.find(id);
+        if (found != runs_.end() && !found->second.ghost) {
+            time_out(id, found->second);
+        }
+    });
+}
+
+/// A handler that ignores its deadline cannot be killed: the attempt ends here, the thread does not.
+void Machine::time_out(RunId id, RunState& run) {
+    commands_.cancels.push_back(id);
+    for (const RunState::Part& part : run.parts) {
+        emit(Event::Kind::timed_out, *part.work,
+             boxes_[run.box]->routes.targets()[run.target].target.key);
+    }
+    if (is_inline(run)) {
+        // Its transaction may yet commit: only its own answer tells.
+        run.timed_out = true;
+        ++abandoned_;
         return;
     }
-    next_timeout_ = local_never;
-    for (auto& box : boxes_) {
-        for (TargetState& target : box->targets) {
-            while (!target.deadlines.empty() && target.deadlines.front().first <= now_) {
-                const RunId id = target.deadlines.front().second;
-                target.deadlines.pop_front();
-                const auto found = runs_.find(id);
-                if (found == runs_.end() || found->second.ghost) {
-                    continue;
-                }
-                RunState& run = found->second;
-                commands_.cancels.push_back(id);
-                for (const RunState::Part& part : run.parts) {
-                    emit(Event::Kind::timed_out, *part.work,
-                         box->routes.targets()[run.target].target.key);
-                }
-                if (is_inline(run)) {
-                    // Its transaction may yet commit: only its own answer tells.
-                    run.timed_out = true;
-                    ++abandoned_;
-                    continue;
-                }
-                make_ghost(run, true);
-                const auto took =
-                    std::chrono::duration_cast<std::chrono::milliseconds>(now_ - run.started_at);
-                const RunState ended = run;  // ending parts may start others and move the map
-                const bool strict = run_is_strict(ended);
-                for (std::size_t i = 0; i < ended.parts.size(); ++i) {
-                    std::optional<RunResult> result;
-                    if (i == 0 || !strict) {
-                        result = RunResult{
-                            Fail{"timed out after " + std::to_string(took.count()) + " ms"}};
-                    }
-                    end_part(ended, ended.parts[i], std::move(result));
-                }
-            }
-            if (!target.deadlines.empty()) {
-                next_timeout_ = std::min(next_timeout_, target.deadlines.front().first);
-            }
+    make_ghost(run, true);
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now_ - run.started_at);
+    const RunState ended = run;  // ending parts may start others and move the map
+    const bool strict = run_is_strict(ended);
+    for (std::size_t i = 0; i < ended.parts.size(); ++i) {
+        std::optional<RunResult> result;
+        if (i == 0 || !strict) {
+            result = RunResult{Fail{"timed out after " + std::to_string(took.count()) + " ms"}};
         }
+        end_part(ended, ended.parts[i], std::move(result));
     }
 }
 
@@ -245,7 +228,7 @@ void Machine::apply(Work& work, Delivery& delivery, const RunState& run, const R
     if (defer != nullptr && defer->whole_target) {
         TargetState& target = boxes_[run.box]->targets[run.target];
         target.rests_until = later(now_, std::max(defer->delay, delay_floor));
-        rested_at_ = std::min(rested_at_, target.rests_until);
+        rests_.add(target.rests_until, {run.box, run.target});
         return release(work, delivery);
     }
     if (defer != nullptr) {

@@ -38,8 +38,9 @@ InstanceState Machine::instance_state() const {
             waiting += target.ready.size();
         }
         state.waiting += waiting;
-        if (waiting == 0 && box->box->options.concurrency > box->running) {
-            room += box->box->options.concurrency - box->running;
+        if (waiting == 0) {
+            const bool apart = box->requests != nullptr && box->requests != &box->places;
+            room += box->places.free() + (apart ? box->requests->free() : 0);
         }
     }
     std::ranges::sort(state.executes);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,18 +17,45 @@
 /// What the engine keeps of its boxes and targets while it runs, and of the calls it has made.
 namespace waybill::engine {
 
+/// Box and route index of a target.
+using TargetPlace = std::pair<std::uint32_t, std::uint32_t>;
+
+/// Room for so many runs at once, shared by targets that are alike.
+struct Places {
+    std::uint32_t limit = 0;
+    std::uint32_t running = 0;
+    /// Targets that have something running.
+    std::uint32_t busy = 0;
+    /// Found it full. While some wait and there is room, one of its targets is in the rotation.
+    std::deque<TargetPlace> waiting{};
+
+    std::uint32_t free() const { return limit - std::min(limit, running); }
+    /// What one may have now that more than half is taken; nothing: there is plenty. Whoever took much while there was
+    /// plenty keeps it, and half of what is left is for those who are still to come.
+    std::optional<std::uint32_t> share() const {
+        if (running < limit / 2) {
+            return std::nullopt;
+        }
+        return std::max(1U, free() / 2 / std::max(1U, busy));
+    }
+};
+
 /// One target of a box while the engine runs, by route index.
 struct TargetState {
     TargetOptions options{};
     ReadyQueue ready{};
     std::uint32_t running = 0;
+    /// Started since the last success; before the first one more than can run.
+    std::uint32_t unanswered = 1U << 31;
+    Places* places = nullptr;
+    /// One of many that do not know each other: it takes no more than its share of places that are few.
+    bool is_subscription = false;
+    /// Or it waits for a place.
     bool in_rotation = false;
     double tokens = 1.0;
     LocalTime refilled_at{};
     /// Nothing of it starts before this.
     LocalTime rests_until = LocalTime::min();
-    /// In the order of starting, which is the order of ending: one target has one timeout.
-    std::deque<std::pair<LocalTime, RunId>> deadlines{};
 };
 
 struct BoxState {
@@ -39,7 +68,10 @@ struct BoxState {
     std::uint64_t family_version = 0;
     /// Memory held for each chain.
     std::vector<std::uint64_t> chain_bytes{};
-    std::uint32_t running = 0;
+    /// For its own targets; for subscriptions, too, when the box says how many.
+    Places places{};
+    /// For its subscriptions. Null: it has none.
+    Places* requests = nullptr;
     std::uint32_t live = 1;
     bool paused = false;
 

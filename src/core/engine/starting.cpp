@@ -5,85 +5,10 @@
 /// What may start, in fair turns, within every limit.
 namespace waybill::engine {
 
-void Machine::push_ready(Work& work, std::uint32_t delivery) {
-    Delivery& of = work.deliveries[delivery];
-    of.queued = true;
-    ++work.queued;
-    ++work.partition->waiting;
-    box_of(work).targets[of.target].ready.push(work, delivery);
-    join_rotation(work.partition->box, of.target);
-}
-
-void Machine::join_rotation(std::uint32_t box, std::uint32_t index) {
-    TargetState& target = boxes_[box]->targets[index];
-    if (!target.in_rotation && !target.ready.empty() && !rests(target) &&
-        has_room_for_one(*boxes_[box], target)) {
-        target.in_rotation = true;
-        rotation_.emplace_back(box, index);
-    }
-}
-
-bool Machine::rests(const TargetState& target) const {
-    return target.options.held || now_ < target.rests_until;
-}
-
-/// The registry may have brought targets, and their options with them.
-void Machine::follow_routes(BoxState& box) {
-    const std::vector<RouteTarget>& routes = box.routes.targets();
-    const std::vector<LocalTarget>& locals = box.box->targets;
-    for (std::size_t i = box.targets.size(); i < routes.size(); ++i) {
-        TargetState& target = box.targets.emplace_back();
-        if (routes[i].local < locals.size()) {
-            target.options = locals[routes[i].local].options;
-        } else if (routes[i].local != no_executor) {
-            target.options = box.box->family->options_of(routes[i].target.key);
-        }
-    }
-    box.chain_bytes.resize(box.routes.chains());
-}
-
-void Machine::follow_families() {
-    for (std::uint32_t index = 0; index < boxes_.size(); ++index) {
-        BoxState& box = *boxes_[index];
-        TargetFamily* const family = box.box->family;
-        if (family == nullptr || family->version() == box.family_version) {
-            continue;
-        }
-        box.family_version = family->version();
-        // Whoever changed it may have registered it too, and may have mended what made one rest.
-        next_beat_ = std::min(next_beat_, now_);
-        for (std::uint32_t i = 0; i < box.targets.size(); ++i) {
-            const RouteTarget& route = box.routes.targets()[i];
-            if (route.local != no_executor && route.local >= box.box->targets.size()) {
-                box.targets[i].options = family->options_of(route.target.key);
-                box.targets[i].rests_until = LocalTime::min();
-                join_rotation(index, i);
-            }
-        }
-    }
-}
-
-void Machine::wake_rested() {
-    if (now_ < rested_at_) {
-        return;
-    }
-    rested_at_ = local_never;
-    for (std::uint32_t box = 0; box < boxes_.size(); ++box) {
-        for (std::uint32_t i = 0; i < boxes_[box]->targets.size(); ++i) {
-            const TargetState& target = boxes_[box]->targets[i];
-            if (now_ < target.rests_until) {
-                rested_at_ = std::min(rested_at_, target.rests_until);
-            } else {
-                join_rotation(box, i);
-            }
-        }
-    }
-}
-
 void Machine::start_runs() {
     follow_families();
     wake_rested();
-    rate_tick_ = rested_at_;
+    rate_tick_ = rests_.first();
     const std::uint32_t limit = in_flight_limit();
     const bool fused = limit != UINT32_MAX;
     if (fused != was_fused_) {
@@ -95,17 +20,11 @@ void Machine::start_runs() {
     }
     std::size_t fruitless = 0;
     while (fruitless < rotation_.size() && in_flight_ < limit) {
-        const auto [box, index] = rotation_.front();
+        const TargetPlace place = rotation_.front();
         rotation_.pop_front();
-        const bool started = start_one(box, index, limit);
-        TargetState& target = boxes_[box]->targets[index];
-        // One that is full comes back when a run of it ends.
-        target.in_rotation =
-            !target.ready.empty() && !rests(target) && has_room_for_one(*boxes_[box], target);
-        if (target.in_rotation) {
-            rotation_.emplace_back(box, index);
-        }
-        fruitless = started ? 0 : fruitless + 1;
+        const bool started = start_one(place.first, place.second, limit);
+        const bool stays = take_turn_again(place, started);
+        fruitless = started ? 0 : fruitless + (stays ? 1 : 0);
     }
 }
 
@@ -121,8 +40,8 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
         return false;  // what it does not know of may come first in its lane
     }
     const TargetOptions& options = target.options;
-    if (rests(target) || box.running >= box.box->options.concurrency ||
-        !has_room_for_one(box, target) || !take_rate_token(target, options, box.live)) {
+    if (rests(target) || target.places->free() == 0 || !has_room_for_one(box, target) ||
+        !take_rate_token(target, options, box.live)) {
         return false;
     }
     const bool shares = options.calls != Calls::batch && somebody_is_hungry();
@@ -164,33 +83,6 @@ std::uint64_t Machine::kept_here(const ReadyQueue::Item& item) {
     }
     const Partition& partition = *item.work->partition;
     return partition.running > 0 ? UINT64_MAX : partition.waiting;
-}
-
-/// By its own limit.
-bool Machine::has_room_for_one(const BoxState& box, const TargetState& target) {
-    const std::uint32_t limit = target.options.concurrency;
-    return limit == 0 || target.running < std::max<std::uint32_t>(1, limit / box.live);
-}
-
-/// A token bucket of a tenth of a second, so that a limit holds over any second.
-bool Machine::take_rate_token(TargetState& target, const TargetOptions& options,
-                              std::uint32_t live) {
-    if (options.rate <= 0.0) {
-        target.tokens = 1.0;
-        return true;
-    }
-    const double rate = options.rate / static_cast<double>(live);
-    const double elapsed = std::chrono::duration<double>(now_ - target.refilled_at).count();
-    target.tokens = std::min(1.0 + rate * 0.1, target.tokens + std::max(0.0, elapsed) * rate);
-    target.refilled_at = now_;
-    if (target.tokens < 1.0) {
-        const double wait = (1.0 - target.tokens) / rate;
-        rate_tick_ = std::min(
-            rate_tick_, now_ + std::chrono::ceil<Duration>(std::chrono::duration<double>(wait)));
-        return false;
-    }
-    target.tokens -= 1.0;
-    return true;
 }
 
 /// Takes the item out of the books of the ready queue; true if what made it ready still holds.
@@ -333,12 +225,14 @@ void Machine::launch(std::uint32_t box_index, std::uint32_t index,
         emit(Event::Kind::started, work, route.target.key, {}, delivery.failures + 1);
     }
     ++in_flight_;
-    ++box.running;
+    ++target.places->running;
+    target.places->busy += target.running == 0 ? 1 : 0;
     ++target.running;
+    target.unanswered += target.unanswered < UINT32_MAX ? 1 : 0;
     ++partition.running;
     partition.started = true;
-    target.deadlines.emplace_back(run.deadline, command.id);
-    next_timeout_ = std::min(next_timeout_, run.deadline);
+    deadlines_.add(options.timeout, run.deadline, command.id);
+    deadlines_.tidy(runs_.size(), [this](RunId id) { return !runs_.contains(id); });
 }
 
 bool Machine::may_work() const {

@@ -135,7 +135,7 @@ engine::Config Waybill::Parts::config(bool guest) const {
         }
         local.family = box.family.get();
         // One thread runs one handler; the others would wait for it while their time runs out.
-        if (!settings.background && has_handlers && box.options.concurrency > 1) {
+        if (!settings.background && has_handlers) {
             local.options.concurrency = 1;
         }
     }
@@ -168,7 +168,10 @@ std::vector<std::vector<runtime::Carrier>> Waybill::Parts::carriers() const {
 runtime::PoolOptions Waybill::Parts::pool_options() const {
     std::uint64_t threads = settings.handler_threads;
     if (threads == 0) {
-        for (const RegisteredBox& box : boxes) threads += box.options.concurrency;
+        for (const RegisteredBox& box : boxes) {
+            const std::uint32_t said = box.options.concurrency;
+            threads += said != 0 ? said : engine::handlers_at_once;
+        }
         threads = std::clamp<std::uint64_t>(threads, 1, kThreadsUnasked);
     }
     return {.threads_max = static_cast<std::uint32_t>(threads),

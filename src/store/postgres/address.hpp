@@ -24,6 +24,9 @@ struct Address {
     /// For a connection, and for each call.
     Duration deadline = std::chrono::seconds{5};
     Role role = Role::hot;
+    /// So long a transaction may stand still between two of its statements. Ours wait for nobody: one that stands still
+    /// longer has lost its process or its network, and the locks it holds are others' time.
+    Duration idle_max = std::chrono::seconds{2};
     /// Which of several hosts answered last; shared by the connections of a store.
     std::shared_ptr<std::atomic<std::size_t>> last_host =
         std::make_shared<std::atomic<std::size_t>>(0);

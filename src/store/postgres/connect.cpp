@@ -156,10 +156,13 @@ PGconn* open_connection(const Address& address, LocalTime until) {
 
 namespace {
 
+std::int64_t in_ms(Duration time) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
+
 /// The server ends a statement a little before we stop waiting: then we know that nothing was applied.
 std::int64_t statement_timeout_ms(Duration deadline) {
-    const auto all = std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count();
-    return std::max<std::int64_t>(all * 4 / 5, 1);
+    return std::max<std::int64_t>(in_ms(deadline) * 4 / 5, 1);
 }
 
 }  // namespace
@@ -187,7 +190,7 @@ std::string session_settings(const Address& address, bool is_local) {
         const std::int64_t limit = statement_timeout_ms(address.deadline);
         set("statement_timeout = " + std::to_string(limit));
         set("lock_timeout = " + std::to_string(std::max<std::int64_t>(limit / 2, 1)));
-        set("idle_in_transaction_session_timeout = '1min'");
+        set("idle_in_transaction_session_timeout = " + std::to_string(in_ms(address.idle_max)));
         // Ours name their schema; nobody's functions in another one are called instead.
         set("search_path = pg_catalog, pg_temp");
     }

@@ -36,7 +36,9 @@ constexpr std::array<Row, 38> table{{
      "the server only reads: it is a standby, or default_transaction_read_only is on; point the "
      "store at the primary"},
     {"25P02", Reaction::retry, ""},
-    {"25P03", Reaction::reconnect, ""},
+    {"25P03", Reaction::reconnect,
+     "our process or the network stood still with a transaction open, until the server ended it; "
+     "nothing of it was applied"},
     {"25", Reaction::give_up, ""},
     {"53100", Reaction::back_off, "the server's disk is full: make room there"},
     {"53300", Reaction::back_off, "raise max_connections, or use fewer instances"},

@@ -55,7 +55,7 @@ struct RowsFound {
 RowsFound take_rows(Rows rows, ReadPage& page) {
     RowsFound found;
     while (rows.next()) {
-        if (found.snapshot.empty()) {
+        if (!rows.is_null(0)) {
             found.snapshot = rows.string(0);
             page.now = rows.time(1);
             page.generation = rows.string(2);
@@ -167,6 +167,10 @@ void read_increment(Session session, const ReadRequest& request, ReadPage& page)
     } else if (is_first) {
         found = take_rows(db.read(sql::read_new, partitions, place.known, limit_of(request), known),
                           page);
+        const auto sequence = [](const OpenRow& row) { return row.entry.sequence; };
+        if (!std::ranges::is_sorted(found.rows, {}, sequence)) {
+            std::ranges::sort(found.rows, {}, sequence);
+        }
         place.up_to = found.snapshot;
         // The database is not the one that gave us the position: everything is read anew.
         page.reconnected = end_of(found.snapshot) < end_of(place.known);

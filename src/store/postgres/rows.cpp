@@ -1,5 +1,6 @@
 #include "rows.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/sha256.hpp"
@@ -127,8 +128,11 @@ std::vector<MessageRow> load_messages(Session session, std::span<const MessageRe
         sequences.add(one.sequence);
     }
     std::vector<MessageRow> all;
-    Rows rows = session.db.read(sql::messages_at, ids, std::int32_t{sizeof(Entry)},
-                                static_cast<std::int64_t>(bytes_max), sequences);
+    if (wanted.empty()) return all;
+    const auto [first, last] = std::ranges::minmax_element(wanted, {}, &MessageRef::id);
+    Rows rows =
+        session.db.read(sql::messages_at, ids, std::int32_t{sizeof(Entry)},
+                        static_cast<std::int64_t>(bytes_max), sequences, first->id, last->id);
     while (rows.next()) all.push_back(message_row(session, rows));
     return all;
 }

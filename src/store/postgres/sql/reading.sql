@@ -14,7 +14,8 @@ select pg_current_snapshot()::text, waybill.clock(), waybill.generation(),
 -- name: read_new
 -- The first page of an increment: what was not visible in the snapshot $2 and is now. By the transaction
 -- that wrote it, never by what is in the key ("+ 0", "is not true"): its index would walk over all that is open.
--- Without the transactions $4, which the reader knows.
+-- Without the transactions $4, which the reader knows. The rows come in order, though no statement must keep that of a
+-- part of a union: the reader looks, so that they are not sorted a second time beside the head.
 with h as materialized (
     select pg_current_snapshot()::text as text, pg_current_snapshot() as snapshot,
         waybill.clock() as now, waybill.generation() as generation,
@@ -36,8 +37,7 @@ from h cross join lateral (
         where xact = any (array(select pg_snapshot_xip($2::text::pg_snapshot)))) n
     where n.xact <> all (h.known) and n.parked is not true
         and n.partition + 0 = any ($1::integer[]) and pg_visible_in_snapshot(n.xact, h.snapshot)
-    order by n.sequence limit $3::integer) r
-order by sequence nulls first;
+    order by n.sequence limit $3::integer) r;
 
 -- name: read_new_next
 -- A further page of the same increment: not visible in $2, visible in $3, after the sequence $4. Of each
@@ -189,7 +189,8 @@ select waybill.list_lanes($1::bigint);
 
 -- name: messages_at
 -- In the order asked for, as many as the budget of bytes holds, one at least. A message that is gone has
--- no id.
+-- no id. $5 and $6 are the first and the last of the ids: mostly of one day, so that the tables of all others are
+-- not even opened.
 select m.sequence, m.id, m.partition, m.appended_at, m.not_before, m.type, m.source, m.content_type,
     m.tenant, m.user_id, m.correlation_id, m.lane, m.dedup_key, m.collapse_key, m.attributes,
     m.occurred_at, m.body
@@ -198,7 +199,9 @@ from (
     select w.place, m.*, sum(coalesce(octet_length(m.body), 0) + $2::integer)
             over (order by w.place rows between unbounded preceding and current row) as bytes
     from unnest($1::uuid[], $4::bigint[]) with ordinality as w (id, sequence, place)
-    left join waybill.message m on m.id = w.id and m.sequence = w.sequence) m
+    left join lateral (
+        select * from waybill.message m where m.id = w.id and m.sequence = w.sequence
+            and m.id between $5::uuid and $6::uuid offset 0) m on true) m
 where m.place = 1 or m.bytes <= $3::bigint
 order by m.place;
 

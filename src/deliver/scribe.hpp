@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "deliver/endpoints.hpp"
+#include "waybill/deliver.hpp"
+
+namespace waybill::deliver {
+
+/// Writes down who fails and who was disabled, for people and for other instances. What cannot be written is kept
+/// and written later: meanwhile it is in force here, and comes to the same elsewhere.
+///
+/// Thread safety: any thread; those that write block on the store.
+/// Lifetime:      the book outlives it, and may be null: then nothing is kept.
+class Scribe {
+public:
+    using Tell = std::function<void(const SubscriptionNews&)>;
+
+    Scribe(SubscriptionBook* book, std::string instance, Tell tell)
+        : book_(book), instance_(std::move(instance)), tell_(std::move(tell)) {}
+
+    /// Nothing: it is well again.
+    void keep_failing(const Uuid& id, std::optional<SubscriptionFailing> failing);
+    void keep_disabled(SubscriptionPtr subscription, std::string reason);
+
+    /// All of them: others would go on sending.
+    void write_disabled();
+    /// A few at a time: when a network goes, all fail at once, and whoever has work for the store or for this
+    /// thread does not wait for that.
+    void write_failing(std::size_t most);
+
+private:
+    struct Disabled {
+        SubscriptionPtr subscription{};
+        std::string reason{};
+    };
+    void tell_unwritten(const Uuid& id, const std::exception& error) const;
+
+    SubscriptionBook* const book_;
+    const std::string instance_;
+    const Tell tell_;
+
+    std::mutex mutex_{};  ///< guards the two below
+    std::map<Uuid, std::optional<SubscriptionFailing>> failing_{};
+    std::map<Uuid, Disabled> disabled_{};
+};
+
+}  // namespace waybill::deliver

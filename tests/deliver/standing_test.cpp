@@ -1,0 +1,222 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "deliver/lookout.hpp"
+#include "deliver/scribe.hpp"
+#include "waybill/memory.hpp"
+
+/// What became of subscriptions that stand elsewhere than in the store.
+namespace waybill::deliver {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using State = Subscription::State;
+
+Subscription said() {
+    Subscription one{.url = "https://a.example/", .is_static = true};
+    one.id.bytes[15] = 1;
+    return one;
+}
+
+/// A notebook that is away as often as it is told.
+class DistantNotebook final : public Notebook {
+public:
+    explicit DistantNotebook(Notebook& inner) : inner_(inner) {}
+    std::optional<std::string> note(const std::string& name) override {
+        must_be_there();
+        return inner_.note(name);
+    }
+    std::vector<Note> notes(const std::string& prefix) override {
+        must_be_there();
+        return inner_.notes(prefix);
+    }
+    void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
+        must_be_there();
+        inner_.keep_note(name, text, until);
+    }
+    void drop_note(const std::string& name) override {
+        must_be_there();
+        inner_.drop_note(name);
+    }
+    int away = 0;
+
+private:
+    void must_be_there() {
+        if (away > 0 && away-- > 0) throw StoreError{Reaction::reconnect, "away"};
+    }
+    Notebook& inner_;
+};
+
+class SaidOnce final : public SubscriptionReader {
+public:
+    std::optional<std::vector<Subscription>> read() override {
+        return std::exchange(next, std::nullopt);
+    }
+    std::optional<std::vector<Subscription>> next{{said()}};
+};
+
+class StandingTest : public testing::Test {
+protected:
+    StandingTest() {
+        const BoxDeclaration box{.name = "outbox"};
+        store.store().declare({&box, 1}, {});
+        lookout.add(reader);
+    }
+    /// As this instance has it in force.
+    Subscription in_force() { return endpoints.all().at(0); }
+    bool is_held() { return endpoints.options_of(key).held; }
+    void answers_gone() {
+        endpoints.ended(key, {.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone},
+                        {}, {});
+    }
+
+    std::shared_ptr<memory::MemoryStore> opened = memory::open();
+    StoreHandle store{opened};
+    DistantNotebook notebook{*opened};
+    SubscriptionBook book{notebook, store};
+    Endpoints endpoints{};
+    std::vector<std::string> told{};
+    Lookout lookout{store, &book, endpoints, [](const SubscriptionNews&) {}};
+    Scribe scribe{&book, "a", [this](const SubscriptionNews& news) { told.push_back(news.text); }};
+    std::shared_ptr<SaidOnce> reader = std::make_shared<SaidOnce>();
+    const std::string key = key_of(said());
+};
+
+TEST_F(StandingTest, WhatOneInstanceDisabledIsDisabledForAllWithItsReasonAndSinceWhen) {
+    ASSERT_TRUE(lookout.look());
+    ASSERT_FALSE(is_held());
+
+    book.disable(said(), "answered 410");  // by another one
+
+    EXPECT_TRUE(lookout.look()) << "nobody noticed";
+    EXPECT_TRUE(is_held());
+    EXPECT_EQ(in_force().state, State::disabled);
+    EXPECT_EQ(in_force().reason, "answered 410");
+    EXPECT_GT(in_force().changed_at, StoreTime{});
+    EXPECT_FALSE(lookout.look()) << "and again it is news";
+    EXPECT_THAT(book.list(), IsEmpty()) << "what became of it is no subscription";
+}
+
+TEST_F(StandingTest, WhoLetsItGoOnIsBelievedAlsoByWhomItsAnswersReachedOnlyHere) {
+    lookout.look();
+    answers_gone();
+    ASSERT_TRUE(is_held());
+    book.disable(said(), "answered 410");
+
+    // Both before this instance looked again.
+    book.change_standing(said().id, [](SubscriptionStanding& one) { one.state = State::active; });
+    lookout.look();
+
+    EXPECT_FALSE(is_held());
+    EXPECT_EQ(in_force().state, State::active);
+}
+
+TEST_F(StandingTest, AnotherUrlIsAnotherEndpointAndWhatWasSkippedStaysSkipped) {
+    book.disable(said(), "answered 410");
+    const StoreTime now{std::chrono::hours{1}};
+    book.change_standing(said().id, [&](SubscriptionStanding& one) { one.skip_before = now; });
+    Subscription moved = said();
+    moved.url = "https://b.example/";
+    reader->next = std::vector{moved};
+
+    lookout.look();
+
+    EXPECT_EQ(in_force().state, State::active);
+    EXPECT_EQ(in_force().skip_before, now);
+    EXPECT_THAT(book.standing(said().id)->endpoint, testing::Not(testing::HasSubstr("example")))
+        << "a URL may have a token in it";
+}
+
+TEST_F(StandingTest, OneThatPeoplePausedInATableOfTheirsStaysPaused) {
+    book.disable(said(), "answered 410");
+    Subscription paused = said();
+    paused.state = State::paused;
+    paused.reason = "they move house";
+    reader->next = std::vector{paused};
+
+    lookout.look();
+
+    EXPECT_EQ(in_force().state, State::paused);
+    EXPECT_EQ(in_force().reason, "they move house");
+}
+
+TEST_F(StandingTest, NothingIsSentBeforeItIsKnownWhatBecameOfIt) {
+    book.disable(said(), "answered 410");
+    notebook.away = 1;
+
+    EXPECT_THROW(lookout.look(), StoreError);
+    EXPECT_TRUE(is_held());
+    EXPECT_EQ(opened->targets().size(), 1U) << "it is not even registered";
+    EXPECT_TRUE(lookout.look());
+    EXPECT_EQ(in_force().state, State::disabled);
+}
+
+TEST_F(StandingTest, WhatWasKnownStaysInForceWhileTheStoreIsAway) {
+    book.disable(said(), "answered 410");
+    lookout.look();
+    notebook.away = 1;
+
+    EXPECT_FALSE(lookout.look_again());
+    EXPECT_TRUE(is_held());
+    EXPECT_EQ(in_force().state, State::disabled);
+}
+
+TEST_F(StandingTest, OfOneThatAReaderNamesNoMoreNothingIsKept) {
+    book.disable(said(), "answered 410");
+    lookout.look();
+    reader->next = std::vector<Subscription>{};
+
+    lookout.look();
+
+    EXPECT_EQ(book.standing(said().id), std::nullopt);
+}
+
+TEST_F(StandingTest, OneThatIsAddedToTheStoreBeginsAnew) {
+    book.disable(said(), "answered 410");
+
+    book.add(said());
+
+    EXPECT_EQ(book.standing(said().id), std::nullopt);
+    EXPECT_EQ(book.find(said().id)->state, State::active);
+}
+
+TEST_F(StandingTest, OneOfTheStoreIsDisabledThere) {
+    book.add(said());
+
+    book.disable(said(), "answered 410");
+
+    EXPECT_EQ(book.find(said().id)->state, State::disabled);
+    EXPECT_EQ(book.find(said().id)->reason, "answered 410");
+    EXPECT_THAT(book.standings(), IsEmpty());
+}
+
+TEST_F(StandingTest, WhatCannotBeWrittenNowIsWrittenLater) {
+    scribe.keep_disabled(std::make_shared<Subscription>(said()), "answered 410");
+    notebook.away = 1;
+
+    scribe.write_disabled();
+    EXPECT_THAT(told, ElementsAre("cannot be written down: away"));
+    EXPECT_EQ(book.standing(said().id), std::nullopt);
+    scribe.write_disabled();
+
+    ASSERT_TRUE(book.standing(said().id));
+    EXPECT_EQ(book.standing(said().id)->state, State::disabled);
+}
+
+TEST_F(StandingTest, WhatCannotBeReadIsNothing) {
+    book.disable(said(), "answered 410");
+    notebook.keep_note("subscription-standing/" + to_string(said().id), "no JSON", store_never);
+
+    EXPECT_EQ(book.standing(said().id), std::nullopt);
+    EXPECT_THAT(book.standings(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace waybill::deliver
