@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "support/asked.hpp"
+#include "support/full_queue.hpp"
 #include "support/gate.hpp"
 #include "support/receiver.hpp"
 #include "support/temporary_folder.hpp"
@@ -179,6 +180,37 @@ TEST(HttpOut, RequestsThatAreStartedTogetherAreCancelledByTheirOwnNumbers) {
     gate.open();
     EXPECT_EQ(results[0].get_future().get().status, 200U);
     EXPECT_EQ(results[2].get_future().get().status, 200U);
+}
+
+/// libcurl is no longer told that all others have ended, too.
+TEST(HttpOut, OneThatIsCancelledWhileItConnectsDoesNotEndTheOthers) {
+    constexpr int kOthers = 100;
+    test::Gate gate;
+    Receiver receiver{[&](Connection& connection) {
+                          connection.request();
+                          gate.pass();
+                          connection.send(http_answer(200));
+                      },
+                      {.address = "0.0.0.0"}};
+    const test::FullQueue full;
+    HttpOut out;
+    Asked others;
+    Asked connecting;
+    for (int i = 1; i <= kOthers; ++i) {
+        others.start(out, {.url = "http://127.0.0." + std::to_string(i) + ":" +
+                                  std::to_string(receiver.port()) + "/"});
+    }
+    const std::uint64_t number = connecting.start(out, {.url = full.url()});
+    ASSERT_TRUE(gate.wait_for_arrivals(kOthers));
+
+    out.cancel(number);
+    EXPECT_EQ(connecting.result().failure, Failure::cancelled);
+    gate.open();
+
+    for (std::size_t i = 0; i < kOthers; ++i) {
+        const Result result = others.result(i);
+        EXPECT_EQ(result.status, 200U) << result.error;
+    }
 }
 
 TEST(HttpOut, TheEndTellsEverybody) {

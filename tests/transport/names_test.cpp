@@ -264,6 +264,47 @@ TEST_F(Names, ACertificateIsForTheNameNotForTheAddress) {
     EXPECT_EQ(wrong.phase, Phase::tls);
 }
 
+TEST_F(Names, ACertificateMustNameItAndNotOnlyAsItsCommonNameOrInPart) {
+    all_have({.addresses = {"127.0.0.1"}});
+    const auto with = [&](const test::CertificateOptions& options, const std::string& host) {
+        const test::TemporaryFolder folder;  // libcurl remembers what a file said
+        const test::CertificateFiles files{folder.file("c.pem"), folder.file("k.pem")};
+        test::write_certificate(files, options);
+        Receiver receiver{always(http_answer(200)), {.certificate = files}};
+        return ask(out(), {.url = "https://" + host + ":" + std::to_string(receiver.port()) + "/",
+                           .tls = {.ca_file = files.certificate}});
+    };
+
+    for (const char* host : {"a.example", "A.Example", "a.example."}) {
+        const Result result = with({.other_names = "DNS:a.example"}, host);
+        EXPECT_EQ(result.status, 200U) << host << result.error;
+    }
+    EXPECT_EQ(with({.other_names = "DNS:*.example.org"}, "a.example.org").status, 200U);
+
+    EXPECT_EQ(with({.host = "a.example"}, "a.example").failure, Failure::tls);
+    EXPECT_EQ(with({.host = "a.example", .other_names = "email:a@a.example"}, "a.example").failure,
+              Failure::tls);
+    EXPECT_EQ(with({.other_names = "DNS:b*.example.org"}, "bc.example.org").failure, Failure::tls);
+    EXPECT_EQ(with({.other_names = "DNS:*.example.org"}, "a.b.example.org").failure, Failure::tls);
+    EXPECT_EQ(with({.other_names = "DNS:*.example"}, "a.example").failure, Failure::tls);
+}
+
+TEST_F(Names, ACertificateWithANulInItsNameIsForNobody) {
+    const test::TemporaryFolder folder;
+    const test::CertificateFiles files{folder.file("c.pem"), folder.file("k.pem")};
+    test::write_certificate(files, {.raw_name = std::string{"a.example\0.evil.example", 23}});
+    Receiver receiver{always(http_answer(200)), {.certificate = files}};
+    all_have({.addresses = {"127.0.0.1"}});
+
+    const Result result =
+        ask(out(), {.url = "https://a.example:" + std::to_string(receiver.port()) + "/",
+                    .tls = {.ca_file = files.certificate}});
+
+    EXPECT_EQ(result.failure, Failure::tls) << result.status << result.error;
+    EXPECT_EQ(result.phase, Phase::tls);
+    EXPECT_THAT(result.error, HasSubstr("name"));
+}
+
 TEST(NameServers, ThatAreNoAddressesAreRefused) {
     EXPECT_THROW(HttpOut({.name_servers = "here,there"}), std::runtime_error);
 }

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/assert.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::http_out {
@@ -75,11 +76,11 @@ void Multi::limit_connections(std::size_t count) {
 }
 
 void Multi::add(CURL* easy, std::size_t host) {
-    ::curl_multi_add_handle(part_of(host).multi.get(), easy);
+    WAYBILL_ASSERT(::curl_multi_add_handle(part_of(host).multi.get(), easy) == CURLM_OK);
 }
 
 void Multi::remove(CURL* easy, std::size_t host) {
-    ::curl_multi_remove_handle(part_of(host).multi.get(), easy);
+    WAYBILL_ASSERT(::curl_multi_remove_handle(part_of(host).multi.get(), easy) == CURLM_OK);
 }
 
 bool Multi::turn(LocalTime until) {
@@ -99,9 +100,9 @@ bool Multi::turn(LocalTime until) {
             is_readable = true;
             continue;
         }
-        const Watched& watched = sockets_[static_cast<std::size_t>(event.data.fd)];
+        Watched& watched = sockets_[static_cast<std::size_t>(event.data.fd)];
         if (watched.wanted == 0) {
-            listen_to(event.data.fd, 0);
+            listen_to(event.data.fd, watched, 0);
             continue;
         }
         act(*watched.part, event.data.fd,
@@ -145,35 +146,43 @@ int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
     std::uint32_t events = 0;
     if (what != CURL_POLL_REMOVE && (what & CURL_POLL_IN) != 0) events |= EPOLLIN;
     if (what != CURL_POLL_REMOVE && (what & CURL_POLL_OUT) != 0) events |= EPOLLOUT;
-    const auto place = static_cast<std::size_t>(socket);
-    if (place >= multi.sockets_.size()) multi.sockets_.resize(place + 1);
-    Watched& watched = multi.sockets_[place];
+    Watched& watched = multi.watched_at(socket);
     watched.part = &part;
     watched.wanted = events;
     const bool is_idle = events == 0 && watched.at_epoll == EPOLLIN && watched.is_connection;
-    return is_idle || events == watched.at_epoll ? 0 : multi.listen_to(socket, events);
+    if (!is_idle && events != watched.at_epoll) multi.listen_to(socket, watched, events);
+    return 0;
 }
 
-int Multi::listen_to(int socket, std::uint32_t events) {
-    Watched& watched = sockets_[static_cast<std::size_t>(socket)];
+/// It may fail: a connection that was given up while it was being made is closed by libcurl 7.88 before it says so, and
+/// then the kernel has forgotten it, too. Nothing is made of that: libcurl would take it for the end of all requests of
+/// the part, and tell twice of those that have just ended.
+void Multi::listen_to(int socket, Watched& watched, std::uint32_t events) {
     const int what = events == 0             ? EPOLL_CTL_DEL
                      : watched.at_epoll != 0 ? EPOLL_CTL_MOD
                                              : EPOLL_CTL_ADD;
     watched.at_epoll = events;
     epoll_event event{.events = events, .data = {.fd = socket}};
-    return ::epoll_ctl(epoll_, what, socket, &event);
+    if (::epoll_ctl(epoll_, what, socket, &event) != 0) watched = {.part = watched.part};
+}
+
+Multi::Watched& Multi::watched_at(int socket) {
+    const auto place = static_cast<std::size_t>(socket);
+    if (place >= sockets_.size()) sockets_.resize(place + 1);
+    return sockets_[place];
 }
 
 void Multi::opened(int socket) {
-    const auto place = static_cast<std::size_t>(socket);
-    if (place >= sockets_.size()) sockets_.resize(place + 1);
-    sockets_[place] = {.is_connection = true};
+    Watched& watched = watched_at(socket);
+    // One that was closed without a word had its number, and libcurl may believe that we still watch it.
+    const std::uint32_t wanted = watched.is_connection ? watched.wanted : 0;
+    watched = {.part = watched.part, .is_connection = true, .wanted = wanted};
+    if (wanted != 0) listen_to(socket, watched, wanted);
 }
 
 /// The kernel no longer watches it, and something else may get its number.
 void Multi::closed(int socket) {
-    const auto place = static_cast<std::size_t>(socket);
-    if (place < sockets_.size()) sockets_[place] = {};
+    watched_at(socket) = {};
 }
 
 int Multi::on_timer(CURLM*, long milliseconds, void* data) {

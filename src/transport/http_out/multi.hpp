@@ -59,21 +59,24 @@ private:
     static int on_socket(CURL* easy, curl_socket_t socket, int what, void* part, void* of_socket);
     static int on_timer(CURLM* multi, long milliseconds, void* part);
 
-    Part& part_of(std::size_t host) { return parts_[host % parts_.size()]; }
-    static void act(Part& part, int socket, int events);
-    int listen_to(int socket, std::uint32_t events);
-
-    int epoll_ = -1;
-    int wake_ = -1;
-    int watched_ = -1;
-    /// By socket. Most connections are used again at once, for the same: one that is idle stays where it is, until
-    /// something comes that nobody asked for. Not those that are no connections: of their end nobody tells.
+    /// Most connections are used again at once, for the same: one that is idle stays where it is, until something comes
+    /// that nobody asked for. Not those that are no connections: of their end nobody tells.
     struct Watched {
         Part* part = nullptr;
         bool is_connection = false;
         std::uint32_t at_epoll = 0;
         std::uint32_t wanted = 0;
     };
+
+    Part& part_of(std::size_t host) { return parts_[host % parts_.size()]; }
+    static void act(Part& part, int socket, int events);
+    Watched& watched_at(int socket);
+    void listen_to(int socket, Watched& watched, std::uint32_t events);
+
+    int epoll_ = -1;
+    int wake_ = -1;
+    int watched_ = -1;
+    /// By socket.
     std::vector<Watched> sockets_{};
     std::array<Part, 16> parts_{};
     std::size_t connections_ = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/wording.hpp"
+#include "transport/http_out/certificate_name.hpp"
 #include "transport/http_out/failure.hpp"
 #include "transport/http_out/peer.hpp"
 #include "transport/http_out/url.hpp"
@@ -32,6 +33,10 @@ bool is_clean(std::string_view text) {
     return std::ranges::none_of(text, [](char c) {
         return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == 0x7f;
     });
+}
+
+std::string too_many_headers() {
+    return "the answer has more than " + detail::grouped(kHeaderBytes) + " bytes of headers";
 }
 
 /// Of one family and of the other, for as long as there are both; not too many.
@@ -143,16 +148,21 @@ int Transfer::on_connection(void* self, char* peer, char*, int peer_port, int) {
     auto& transfer = *static_cast<Transfer*>(self);
     transfer.result_.address = peer;
     transfer.ready_ = system_clock().now() - transfer.begun_;
+    // When a kept connection ends without an answer libcurl sends again, on the next one that is kept, up to five times:
+    // once is enough, on a new one.
+    ::curl_easy_setopt(transfer.handle(), CURLOPT_FRESH_CONNECT, 1L);
     const bool may = transfer.may_go_to(parse_ip(peer), static_cast<std::uint16_t>(peer_port));
     return may ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 /// TCP is done: from here the time for connecting must not end it any more.
-CURLcode Transfer::on_handshake(CURL* easy, void*, void* self) {
+CURLcode Transfer::on_handshake(CURL* easy, void* context, void* self) {
     auto& transfer = *static_cast<Transfer*>(self);
     transfer.connected_ = system_clock().now() - transfer.begun_;
     ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, transfer.milliseconds_in_all());
-    return CURLE_OK;
+    const bool is_anybody = transfer.certified_.empty();
+    return is_anybody || expect_name(context, transfer.certified_) ? CURLE_OK
+                                                                   : CURLE_SSL_CONNECT_ERROR;
 }
 
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
@@ -177,8 +187,7 @@ bool Transfer::take_header(std::string_view line) {
     if (header_bytes_ == 0) first_byte_ = system_clock().now() - begun_;
     header_bytes_ += line.size();
     if (header_bytes_ > kHeaderBytes) {
-        stopped_ =
-            "the answer has more than " + detail::grouped(kHeaderBytes) + " bytes of headers";
+        stopped_ = too_many_headers();
         return false;
     }
     if (answered_) return true;  // a trailer
@@ -258,6 +267,10 @@ Result Transfer::finish(CURLcode code, LocalTime now) {
     ::curl_easy_getinfo(easy_.handle.get(), CURLINFO_HTTP_CONNECTCODE, &tunnel);
     if (tunnel >= 300 && !answered_) {
         return end(Failure::connect, "the proxy answered " + std::to_string(tunnel), now);
+    }
+    // A single line of an answer that is longer than libcurl's own limit, which is above ours: it says "Out of memory".
+    if (code == CURLE_OUT_OF_MEMORY && first_byte_ > Duration{} && !answered_) {
+        stopped_ = too_many_headers();
     }
     if (!stopped_.empty()) return end(failure_of(code), stopped_, now);
     const bool is_told = error_.front() != '\0';

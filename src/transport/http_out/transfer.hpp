@@ -69,7 +69,7 @@ public:
     Result cancel(LocalTime now);
     void answer(Result result) { on_result_(std::move(result)); }
     /// For the next one.
-    Easy take_handle() { return std::move(easy_); }
+    Easy take_handle();
 
 private:
     static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
@@ -100,6 +100,8 @@ private:
     LocalTime begun_;
     Multi& multi_;
     std::string name_{};
+    /// Whom a certificate has to name. Empty: there is no TLS, or a key was agreed on.
+    std::string certified_{};
     std::uint16_t port_ = 0;
     std::size_t host_ = 0;
     /// How long its name took; 0: it is being looked up.

@@ -62,6 +62,7 @@ Transfer::Transfer(Easy easy, Request request, OnResult on_result, std::uint64_t
     if (parts) {
         port_ = parts->port;
         host_ = std::hash<std::string>{}(parts->host) + port_;
+        if (parts->scheme == "https" && request_.tls.key_pin.empty()) certified_ = parts->host;
         // With a proxy and nothing to judge by, looking it up is the proxy's affair.
         const bool is_ours = request_.proxy.empty() || request_.egress;
         if (is_ours && !parse_ip(parts->host)) name_ = parts->host;
@@ -107,8 +108,9 @@ void Transfer::set_request() {
                            request_.body.empty() ? "" : request_.body.data());
     }
     ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.list());
-    // Of a request that was given up before.
+    // Of the request before it.
     ::curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 0L);
+    ::curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 0L);
 }
 
 void Transfer::set_tls() {
@@ -193,6 +195,16 @@ void Transfer::prepare(LocalTime now) {
     const bool is_last = addresses_.empty() || tried_ == addresses_.size();
     ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                        milliseconds(is_last ? left + kSlack : std::max(left / 2, kShortestTry)));
+}
+
+/// Without what dies with this one. libcurl takes its list of addresses only when it begins, so that of a request that ended
+/// before it would still point there, and a reset does not change that.
+Easy Transfer::take_handle() {
+    if (pinned_) {
+        ::curl_easy_setopt(handle(), CURLOPT_RESOLVE, nullptr);
+        ::curl_easy_setopt(handle(), CURLOPT_CONNECT_TO, nullptr);
+    }
+    return std::move(easy_);
 }
 
 long Transfer::milliseconds_in_all() const {
