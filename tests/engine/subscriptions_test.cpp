@@ -277,6 +277,26 @@ TEST_F(Subscriptions, OneThatStopsAnsweringTakesNoMoreThanItsShareOfWhatIsLeft) 
     EXPECT_LE(running_of(engine, "never-more"), 2);
 }
 
+TEST_F(Subscriptions, OneThatHadItsShareGoesOnWhenOthersAreThroughAndNotOnlyWithItsOwnAnswer) {
+    subscribe_many(20);
+    subscribe("well", {.type = "ok"});
+    Stepper& engine = run_outbox();
+    hold_body = "x";
+    engine.append(many(3, "x-others", "hang"));
+    engine.run_for(100ms);
+    engine.append(many(60, "x-mine", "ok"));
+    engine.run_for(100ms);
+    const auto at_first = running_of(engine, "x-mine");
+
+    while (const engine::RunId other = first_of(engine, "x-others")) {
+        engine.finish_held(other, Done{});
+        engine.run_for(1ms);
+    }
+
+    EXPECT_EQ(at_first, 1);
+    EXPECT_GE(running_of(engine, "x-mine"), 32);
+}
+
 TEST_F(Subscriptions, AloneItTakesWhatThereIs) {
     subscribe("only");
     Stepper& engine = run_outbox();
@@ -338,6 +358,26 @@ TEST_F(Subscriptions, RequestsThatHangLeaveHandlersTheirPlaces) {
     engine.run_for(100ms);
 
     EXPECT_EQ(std::ranges::count(engine.starts(), "handler:mine2"), 1);
+}
+
+/// It asked for a partition that it could do nothing with, and gave it back, and asked again.
+TEST_F(Subscriptions, WhoseHandlersAreAllBusyDoesNotAskForMoreBecauseItCouldMakeRequests) {
+    engine::LocalBox box = a_box("orders", {.unmatched = Unmatched::done}, {"handler"});
+    box.family = &family;
+    Stepper& engine = run(box);
+    hold_body = "busy";
+    const Uuid a_guest{{1}};
+    const auto hungry = [&] {
+        engine.run_for(3s);
+        const BeatReply reply = store->beat({.incarnation = a_guest, .guest = true});
+        return std::ranges::max(reply.peers, {}, &Peer::hungry).hungry;
+    };
+    const std::uint32_t at_first = hungry();
+
+    engine.append(many(64, "busy", "t"));
+
+    EXPECT_EQ(at_first, 64U + family.places);
+    EXPECT_EQ(hungry(), 0U);
 }
 
 /// Whoever ends a run could start the next before all others, for ever.

@@ -191,7 +191,6 @@ TEST(Config, NothingAtAllIsTheDefaults) {
     Config expected;
     expected.boxes = {{.name = "inbox"}, {.name = "outbox"}};
     expected.boxes[1].options.unmatched = Unmatched::done;
-    expected.boxes[1].options.concurrency = 4'096;
 
     EXPECT_EQ(load_config("", "waybill.toml", environment()).config, expected);
 }

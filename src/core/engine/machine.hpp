@@ -171,13 +171,14 @@ private:
     void join_rotation(std::uint32_t box, std::uint32_t target);
     bool take_turn_again(TargetPlace place, bool started);
     void wake_waiting(Places& places);
+    void wake_bound(Places& places);
     void run_ended(const RunState& run);
     bool rests(const TargetState& target) const;
     void wake_rested();
     void give_places(BoxState& box);
     static void follow_routes(BoxState& box);
     void follow_families();
-    static bool has_room_for_one(const BoxState& box, const TargetState& target);
+    bool has_room_for_one(TargetPlace place);
     bool take_rate_token(TargetState& target, const TargetOptions& options, std::uint32_t live);
 
     // starting.cpp

@@ -28,6 +28,8 @@ struct Places {
     std::uint32_t busy = 0;
     /// Found it full. While some wait and there is room, one of its targets is in the rotation.
     std::deque<TargetPlace> waiting{};
+    /// Had their share of what was left, and are not in the rotation for that.
+    std::deque<TargetPlace> bound{};
 
     std::uint32_t free() const { return limit - std::min(limit, running); }
     /// What one may have now that more than half is taken; nothing: there is plenty. Whoever took much while there was
@@ -50,6 +52,8 @@ struct TargetState {
     Places* places = nullptr;
     /// One of many that do not know each other: it takes no more than its share of places that are few.
     bool is_subscription = false;
+    /// It is among the places' bound ones.
+    bool is_bound = false;
     /// Or it waits for a place.
     bool in_rotation = false;
     double tokens = 1.0;

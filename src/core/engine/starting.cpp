@@ -40,7 +40,7 @@ bool Machine::start_one(std::uint32_t box_index, std::uint32_t index, std::uint3
         return false;  // what it does not know of may come first in its lane
     }
     const TargetOptions& options = target.options;
-    if (rests(target) || target.places->free() == 0 || !has_room_for_one(box, target) ||
+    if (rests(target) || target.places->free() == 0 || !has_room_for_one({box_index, index}) ||
         !take_rate_token(target, options, box.live)) {
         return false;
     }

@@ -33,7 +33,7 @@ void Machine::push_ready(Work& work, std::uint32_t delivery) {
 void Machine::join_rotation(std::uint32_t box, std::uint32_t index) {
     TargetState& target = boxes_[box]->targets[index];
     if (!target.in_rotation && !target.ready.empty() && !rests(target) &&
-        has_room_for_one(*boxes_[box], target)) {
+        has_room_for_one({box, index})) {
         target.in_rotation = true;
         // Behind those that wait: whoever has just ended a run would come first for ever.
         auto& waiting = target.places->waiting;
@@ -50,8 +50,7 @@ bool Machine::take_turn_again(TargetPlace place, bool started) {
     TargetState& target = boxes_[place.first]->targets[place.second];
     Places& places = *target.places;
     // One that is full comes back when a run of it ends.
-    target.in_rotation =
-        !target.ready.empty() && !rests(target) && has_room_for_one(*boxes_[place.first], target);
+    target.in_rotation = !target.ready.empty() && !rests(target) && has_room_for_one(place);
     const bool waits = places.free() == 0 || (started && !places.waiting.empty());
     if (target.in_rotation) {
         (waits ? places.waiting : rotation_).push_back(place);
@@ -77,6 +76,18 @@ void Machine::run_ended(const RunState& run) {
     target.places->busy -= target.running == 0 ? 1 : 0;
     join_rotation(run.box, run.target);
     wake_waiting(*target.places);
+    wake_bound(*target.places);
+}
+
+/// There are places enough again: one of those that had their share, for each run that ends.
+void Machine::wake_bound(Places& places) {
+    if (places.bound.empty() || places.share()) {
+        return;
+    }
+    const auto [box, index] = places.bound.front();
+    places.bound.pop_front();
+    boxes_[box]->targets[index].is_bound = false;
+    join_rotation(box, index);
 }
 
 /// The registry may have brought targets, and their options with them.
@@ -125,13 +136,23 @@ void Machine::wake_rested() {
 
 /// By its own limit; and as one of many that have to leave room for each other: one that answers gets places as it
 /// gives them back, and more with every answer; one that hangs keeps a share and no more.
-bool Machine::has_room_for_one(const BoxState& box, const TargetState& target) {
+bool Machine::has_room_for_one(TargetPlace place) {
+    const BoxState& box = *boxes_[place.first];
+    TargetState& target = boxes_[place.first]->targets[place.second];
     const std::uint32_t limit = target.options.concurrency;
     if (limit != 0 && target.running >= std::max<std::uint32_t>(1, limit / box.live)) {
         return false;
     }
     const auto share = target.is_subscription ? target.places->share() : std::nullopt;
-    return !share || target.running < *share || target.unanswered < std::max(2U, *share);
+    if (!share || target.running < *share || target.unanswered < std::max(2U, *share)) {
+        return true;
+    }
+    // Nothing of its own need end before others leave it more.
+    if (!target.is_bound) {
+        target.is_bound = true;
+        target.places->bound.push_back(place);
+    }
+    return false;
 }
 
 /// A token bucket of a tenth of a second, so that a limit holds over any second.

@@ -48,8 +48,6 @@ BoxOptions defaults_of(const std::string& box) {
     BoxOptions options;
     if (box != "outbox") return options;
     options.unmatched = Unmatched::done;
-    // Requests that wait for answers cost little, and those that hang must leave room for the others.
-    options.concurrency = 4'096;
     return options;
 }
 
