@@ -118,7 +118,8 @@ TEST_F(PostgresConnecting, AMigrationMayTakeLongerThanAQuestion) {
     fresh.people_deadline = 100ms;
     postgres::Database faster{{.conninfo = PostgresServer::instance().conninfo(),
                                .schema = fresh.schema,
-                               .deadline = 5min}};
+                               .deadline = 5min,
+                               .idle_max = 5min}};
     postgres::Transaction holds{faster};
     faster.write(postgres::sql::migration_lock);
 

@@ -110,7 +110,8 @@ protected:
             postgres::Address{.conninfo = PostgresServer::instance().conninfo() + " user=" + role_,
                               .schema = schema_.name(),
                               .deadline = 5min,
-                              .role = postgres::Role::people});
+                              .role = postgres::Role::people,
+                              .idle_max = 5min});
     }
 
     std::string role_ = "publisher_" + schema_.name();

@@ -65,9 +65,10 @@ struct Application {
         : store(std::move(opened)), app(settings(store, std::move(name))) {
         app.observe(log);
     }
-    /// Nothing is swept by chance: a test that wants it does it.
+    /// Nothing is swept by chance: a test that wants it does it. And nobody loses anything to a machine that stalls.
     static Settings settings(StoreHandle store, std::string name) {
         Settings quick = quick_settings(std::move(store), std::move(name));
+        quick.lease = 60s;
         quick.sweep.interval = Duration{};
         return quick;
     }

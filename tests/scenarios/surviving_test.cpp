@@ -4,6 +4,7 @@
 #include "scenarios/flaky_store.hpp"
 #include "scenarios/scenario.hpp"
 #include "support/background.hpp"
+#include "support/pacing.hpp"
 
 /// Stops, restarts and a store in trouble: T44, T57 … T60.
 namespace waybill::test {
@@ -92,7 +93,7 @@ TEST_P(Surviving, AHundredStopsAndStartsUnderLoadLoseNothingAndRunNothingTwice) 
         while (!stop.stop_requested() && appended < 20'000) {
             // What waits is read again by every start.
             if (appended - ran > kBacklog) {
-                std::this_thread::yield();
+                pause_for(1ms);
                 continue;
             }
             app->append({.type = "t",

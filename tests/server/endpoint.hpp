@@ -35,6 +35,13 @@ public:
           door_({.port = 0}, [this](HttpRequest request, http_in::Reply reply) {
               const std::lock_guard lock{mutex_};
               requests_.push_back(std::move(request));
+              if (hold_after_ && requests_.size() > hold_after_->first) {
+                  is_holding_ = true;
+                  answer_ = [status = hold_after_->second](const HttpRequest&) {
+                      return HttpResponse{.status = status};
+                  };
+                  hold_after_.reset();
+              }
               if (is_holding_) {
                   held_.push_back([reply = std::move(reply), answer = answer_(requests_.back())] {
                       reply(answer);
@@ -57,6 +64,11 @@ public:
     void hold() {
         const std::lock_guard lock{mutex_};
         is_holding_ = true;
+    }
+    /// From the one after so many on, which is too soon for a test to say it: the others, and how they are answered then.
+    void hold_after(std::size_t count, unsigned status) {
+        const std::lock_guard lock{mutex_};
+        hold_after_ = {count, status};
     }
     void let_go() {
         const std::lock_guard lock{mutex_};
@@ -94,6 +106,7 @@ private:
     Answer answer_;
     std::vector<HttpRequest> requests_{};
     bool is_holding_ = false;
+    std::optional<std::pair<std::size_t, unsigned>> hold_after_{};
     std::vector<std::function<void()>> held_{};
     std::condition_variable changed_{};
     http_in::HttpIn door_;

@@ -86,6 +86,7 @@ TEST_F(Unsteady, AQueueDrainsThroughOneRequestThatFindsOutAndTheRestAfterIt) {
     constexpr std::size_t kOpens = 5;
     constexpr std::size_t kQueue = 50;
     endpoint_.answer_with(500);
+    endpoint_.hold_after(kOpens, 204);
     Subscription wide = patient();
     wide.concurrency = 20;
     wide.retry.backoff.schedule = {5s};
@@ -94,8 +95,6 @@ TEST_F(Unsteady, AQueueDrainsThroughOneRequestThatFindsOutAndTheRestAfterIt) {
     ASSERT_TRUE(log_.wait_for(Kind::failed, kOpens));
     ASSERT_TRUE(has_said(SubscriptionNews::Kind::failing)) << "its circuit did not open";
 
-    endpoint_.hold();
-    endpoint_.answer_with(204);
     app_->append(std::vector<Message>(kQueue, {.type = "t", .body = "queue"}));
     ASSERT_TRUE(endpoint_.wait_for(kOpens + 1)) << "nobody finds out";
     // Others ask again once a second, and are told to wait.

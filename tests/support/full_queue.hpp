@@ -10,22 +10,18 @@
 
 namespace waybill::test {
 
-/// A receiver that does not accept, and whose queue is full: whoever connects is not even refused.
+/// A receiver whose queue is full: whoever connects is not even refused.
 class FullQueue {
 public:
-    FullQueue() {
-        sockaddr_in name{};
-        name.sin_family = AF_INET;
-        name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof name;
-        ::bind(listening_, reinterpret_cast<const sockaddr*>(&name), size);
+    enum class From { the_start, fill };
+    explicit FullQueue(From from = From::the_start) {
+        name_.sin_family = AF_INET;
+        name_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof name_;
+        ::bind(listening_, reinterpret_cast<const sockaddr*>(&name_), size);
         ::listen(listening_, 0);
-        ::getsockname(listening_, reinterpret_cast<sockaddr*>(&name), &size);
-        port_ = ntohs(name.sin_port);
-        for (int& other : others_) {
-            other = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-            ::connect(other, reinterpret_cast<const sockaddr*>(&name), size);
-        }
+        ::getsockname(listening_, reinterpret_cast<sockaddr*>(&name_), &size);
+        if (from == From::the_start) fill();
     }
     ~FullQueue() {
         for (const int other : others_) ::close(other);
@@ -34,12 +30,22 @@ public:
     FullQueue(const FullQueue&) = delete;
     FullQueue& operator=(const FullQueue&) = delete;
 
-    std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/"; }
+    std::string url() const {
+        return "http://127.0.0.1:" + std::to_string(ntohs(name_.sin_port)) + "/";
+    }
+    /// Waits for one that came before it was full; the caller's to close.
+    int accept() const { return ::accept(listening_, nullptr, nullptr); }
+    void fill() {
+        for (int& other : others_) {
+            other = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+            ::connect(other, reinterpret_cast<const sockaddr*>(&name_), sizeof name_);
+        }
+    }
 
 private:
     int listening_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    std::array<int, 4> others_{};
-    int port_ = 0;
+    sockaddr_in name_{};
+    std::array<int, 4> others_{-1, -1, -1, -1};
 };
 
 }  // namespace waybill::test

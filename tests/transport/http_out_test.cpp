@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "support/asked.hpp"
 #include "support/full_queue.hpp"
@@ -104,6 +105,30 @@ TEST(HttpOut, AConnectionIsUsedAgain) {
         EXPECT_EQ(result.timings.connect > Duration{}, i == 0);
     }
     EXPECT_EQ(receiver.connections(), 1);
+}
+
+/// Whoever looks at it must not think that the receiver was reached.
+TEST(HttpOut, WhereAKeptConnectionEndsAndNoOtherIsMadeItWasConnecting) {
+    test::FullQueue receiver{test::FullQueue::From::fill};
+    HttpOut out;
+    Asked asked;
+    asked.start(out, {.url = receiver.url()});
+    const int socket = receiver.accept();
+    Connection connection{socket, nullptr};
+    connection.request();
+    connection.send(http_answer(200));
+    ASSERT_EQ(asked.result(0).status, 200U);
+    receiver.fill();
+
+    asked.start(out,
+                {.url = receiver.url(), .deadlines = {.connect = std::chrono::milliseconds{500}}});
+    connection.request();
+    ::close(socket);
+
+    const Result result = asked.result(1);
+    EXPECT_EQ(name_of(result.failure), name_of(Failure::timeout));
+    EXPECT_EQ(name_of(result.phase), name_of(Phase::connect));
+    EXPECT_EQ(result.error, "timed out while connecting, after 500 ms");
 }
 
 TEST(HttpOut, RequestsThatHangDoNotCostTheOthersTheirConnections) {

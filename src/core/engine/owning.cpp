@@ -42,7 +42,8 @@ InstanceState Machine::instance_state() const {
         state.waiting += waiting;
         // A box whose handlers have no place starts nothing new of what it might get, however many requests it may make.
         if (waiting == 0 && box->places.free() > 0) {
-            const bool apart = box->requests != &box->places && counted.insert(box->requests).second;
+            const bool apart =
+                box->requests != &box->places && counted.insert(box->requests).second;
             room += box->places.free();
             room += box->requests != nullptr && apart ? box->requests->free() : 0;
         }

@@ -156,7 +156,8 @@ int Multi::on_socket(CURL*, curl_socket_t socket, int what, void* data, void*) {
 
 /// It may fail: a connection that was given up while it was being made is closed by libcurl 7.88 before it says so, and
 /// then the kernel has forgotten it, too. Nothing is made of that: libcurl would take it for the end of all requests of
-/// the part, and tell twice of those that have just ended.
+/// the part, and tell twice of those that have just ended. (Where the kernel has no room to watch another one, that
+/// request ends at its deadline.)
 void Multi::listen_to(int socket, Watched& watched, std::uint32_t events) {
     const int what = events == 0             ? EPOLL_CTL_DEL
                      : watched.at_epoll != 0 ? EPOLL_CTL_MOD

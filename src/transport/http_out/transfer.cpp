@@ -134,6 +134,9 @@ curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* addre
     } else {
         transfer.multi_.opened(made);
     }
+    // Also when one that was kept has ended without an answer: it connects anew.
+    transfer.ready_ = {};
+    transfer.connected_ = {};
     return made;
 }
 
@@ -269,7 +272,7 @@ Result Transfer::finish(CURLcode code, LocalTime now) {
         return end(Failure::connect, "the proxy answered " + std::to_string(tunnel), now);
     }
     // A single line of an answer that is longer than libcurl's own limit, which is above ours: it says "Out of memory".
-    if (code == CURLE_OUT_OF_MEMORY && first_byte_ > Duration{} && !answered_) {
+    if (code == CURLE_OUT_OF_MEMORY && ready_ > Duration{} && !answered_) {
         stopped_ = too_many_headers();
     }
     if (!stopped_.empty()) return end(failure_of(code), stopped_, now);
