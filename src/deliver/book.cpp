@@ -210,7 +210,10 @@ SubscriptionStanding SubscriptionBook::change_standing(
 }
 
 void SubscriptionBook::drop_standing(const Uuid& id) {
-    notebook_.drop_note(kStanding + to_string(id));
+    const std::string name = kStanding + to_string(id);
+    if (!notebook_.note(name)) return;
+    notebook_.drop_note(name);
+    tell_version();  // or whoever has read it would go on believing it
 }
 
 std::optional<SubscriptionFailing> SubscriptionBook::failing(const Uuid& id) {

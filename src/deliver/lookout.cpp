@@ -175,7 +175,10 @@ void Lookout::declare() {
         const Target& gone = unwanted.back();
         store_.catalogue()->forget_target(gone.box, gone.key);
         const auto id = parse_uuid(gone.key.substr(subscription_prefix.size()));
-        if (book_ != nullptr && id) book_->drop_standing(*id);
+        if (book_ != nullptr && id) {
+            book_->drop_standing(*id);
+            standings_.erase(*id);  // it may be named again before the book can be read
+        }
     }
 }
 

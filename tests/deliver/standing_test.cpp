@@ -178,6 +178,36 @@ TEST_F(StandingTest, OfOneThatAReaderNamesNoMoreNothingIsKept) {
     EXPECT_EQ(book.standing(said().id), std::nullopt);
 }
 
+TEST_F(StandingTest, OneThatIsNamedAgainBeginsAnewAlsoBeforeTheStoreCanBeAsked) {
+    book.disable(said(), "answered 410");
+    lookout.look();
+    ASSERT_TRUE(is_held());
+    reader->next = std::vector<Subscription>{};
+    lookout.look();
+
+    reader->next = std::vector{said()};
+    notebook.away = 1;
+    EXPECT_THROW(lookout.look(), StoreError);
+
+    EXPECT_FALSE(is_held()) << "disabled, and nothing is there that could be enabled";
+    lookout.look();
+    EXPECT_FALSE(is_held());
+}
+
+TEST_F(StandingTest, WhatIsForgottenOfOneNoInstanceBelievesAnyMore) {
+    book.disable(said(), "answered 410");
+    lookout.look();
+    ASSERT_TRUE(is_held());
+
+    book.drop_standing(said().id);  // by another one, or by an operator
+
+    EXPECT_TRUE(lookout.look()) << "nobody noticed";
+    EXPECT_FALSE(is_held());
+    const std::string version = book.version();
+    book.drop_standing(said().id);
+    EXPECT_EQ(book.version(), version) << "nothing was there: all would read everything again";
+}
+
 TEST_F(StandingTest, OneThatIsAddedToTheStoreBeginsAnew) {
     book.disable(said(), "answered 410");
 
