@@ -252,7 +252,7 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
                                                            deliver::attempt_of(item))));
         detail = json::to_text(report);
     }
-    auto ended = endpoints.ended(key, judgement, clock.now(), clock.wall());
+    auto ended = endpoints.ended(key, *subscription, judgement, clock.now(), clock.wall());
     answered_together.emplace_back(
         job, DeliveryResult{.outcome = std::move(judgement.outcome), .detail = std::move(detail)});
     if (ended.news) {

@@ -56,7 +56,9 @@ public:
         /// What is written down of it is no longer so.
         bool is_well_again = false;
     };
-    Ended ended(const std::string& key, const Judgement& judgement, LocalTime now, StoreTime wall);
+    /// `asked`: as begin() gave it. What one answers that was changed meanwhile does not disable what it is now.
+    Ended ended(const std::string& key, const Subscription& asked, const Judgement& judgement,
+                LocalTime now, StoreTime wall);
     /// It neither went well nor badly.
     void released(const std::string& key);
 
@@ -76,7 +78,8 @@ private:
         LocalTime note_again = LocalTime::min();
     };
     static Ended went_well(Endpoint& endpoint, LocalTime now);
-    Ended went_badly(Endpoint& endpoint, const Judgement& judgement, LocalTime now, StoreTime wall);
+    Ended went_badly(Endpoint& endpoint, const Subscription& asked, const Judgement& judgement,
+                     LocalTime now, StoreTime wall);
     static std::optional<SubscriptionFailing> noteworthy(Endpoint& endpoint,
                                                          const std::string& reason, LocalTime now,
                                                          StoreTime wall);

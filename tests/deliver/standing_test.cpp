@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "deliver/lookout.hpp"
+#include "deliver/note.hpp"
 #include "deliver/scribe.hpp"
 #include "waybill/memory.hpp"
+#include "waybill/system.hpp"
 
 /// What became of subscriptions that stand elsewhere than in the store.
 namespace waybill::deliver {
@@ -73,8 +75,9 @@ protected:
     Subscription in_force() { return endpoints.all().at(0); }
     bool is_held() { return endpoints.options_of(key).held; }
     void answers_gone() {
-        endpoints.ended(key, {.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone},
-                        {}, {});
+        endpoints.ended(key, in_force(),
+                        {.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone}, {},
+                        {});
     }
 
     std::shared_ptr<memory::MemoryStore> opened = memory::open();
@@ -218,13 +221,85 @@ TEST_F(StandingTest, OneThatIsAddedToTheStoreBeginsAnew) {
 }
 
 TEST_F(StandingTest, OneOfTheStoreIsDisabledThere) {
-    book.add(said());
+    const Subscription one = book.add(said());
 
-    book.disable(said(), "answered 410");
+    book.disable(one, "answered 410");
 
     EXPECT_EQ(book.find(said().id)->state, State::disabled);
     EXPECT_EQ(book.find(said().id)->reason, "answered 410");
     EXPECT_THAT(book.standings(), IsEmpty());
+}
+
+TEST_F(StandingTest, WhatComesLateDisablesNoneThatAnOperatorLetGoOnMeanwhile) {
+    const Subscription before = said();
+    book.disable(before, "answered 410");
+    const auto let_go_on = [](auto& one) { one.state = State::active; };
+    const auto resumed = book.change_standing(said().id, let_go_on);
+
+    book.disable(before, "answered 410");  // by one that could not reach the store
+
+    EXPECT_EQ(book.standing(said().id), resumed);
+    Subscription since = said();
+    apply(resumed, since);
+    book.disable(since, "answered 410 again");
+    EXPECT_EQ(book.standing(said().id)->reason, "answered 410 again");
+}
+
+TEST_F(StandingTest, WhatComesLateDisablesNoneOfTheStoreThatAnOperatorLetGoOnMeanwhile) {
+    const Subscription before = book.add(said());
+    book.disable(before, "answered 410");
+    const auto resumed =
+        book.change(said().id, [](Subscription& one) { one.state = State::active; });
+
+    book.disable(before, "answered 410");
+
+    EXPECT_EQ(book.find(said().id), resumed);
+    book.disable(*resumed, "answered 410 again");
+    EXPECT_EQ(book.find(said().id)->reason, "answered 410 again");
+}
+
+TEST_F(StandingTest, WhatComesLateIsSeenToBeLateAlsoWhereTheClockOfAnotherHostIsAhead) {
+    Subscription before = said();
+    const auto of_another =
+        SubscriptionStanding{.changed_at = system_clock().wall() + std::chrono::hours{1}};
+    notebook.keep_note("subscription-standing/" + to_string(before.id), to_note(of_another),
+                       store_never);
+    apply(of_another, before);
+    book.change_standing(before.id, [](SubscriptionStanding& one) { one.state = State::active; });
+
+    book.disable(before, "answered 410");
+
+    EXPECT_EQ(book.standing(before.id)->state, State::active);
+}
+
+TEST_F(StandingTest, WhatSeveralFindOutIsWrittenOnce) {
+    Subscription one = said();
+    one.changed_at = system_clock().wall() + std::chrono::hours{1};  // in a table of theirs
+    book.disable(one, "answered 410");
+    const auto first = book.standing(one.id);
+    const std::string version = book.version();
+
+    book.disable(one, "no success for 120 h");
+
+    EXPECT_EQ(book.standing(one.id), first);
+    EXPECT_EQ(book.version(), version);
+    Subscription moved = one;
+    moved.url = "https://b.example/";
+    book.disable(moved, "answered 410 there, too");
+    EXPECT_EQ(book.standing(said().id)->reason, "answered 410 there, too");
+}
+
+TEST_F(StandingTest, WhatWasAskedBeforeItWasLetGoOnDoesNotDisableItHereAlone) {
+    lookout.look();
+    const Subscription asked = in_force();
+    book.change_standing(said().id, [](SubscriptionStanding& one) { one.state = State::active; });
+    lookout.look();
+    const Judgement gone{.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone};
+
+    EXPECT_FALSE(endpoints.ended(key, asked, gone, {}, {}).news) << "the store refuses it";
+    EXPECT_FALSE(is_held()) << "and so it would be held here for ever";
+    EXPECT_TRUE(endpoints.ended(key, in_force(), gone, {}, {}).news);
+    EXPECT_TRUE(is_held());
 }
 
 TEST_F(StandingTest, WhatCannotBeWrittenNowIsWrittenLater) {
