@@ -87,7 +87,7 @@ struct Deliverer::Parts {
     deliver::Lookout lookout{store, book.get(), endpoints,
                              [this](const SubscriptionNews& news) { tell(news); }};
 
-    deliver::Scribe scribe{book.get(), options.instance,
+    deliver::Scribe scribe{book.get(), endpoints, options.instance,
                            [this](const SubscriptionNews& news) { tell(news); }};
 
     std::mutex mutex{};  ///< guards the four below

@@ -86,6 +86,12 @@ TargetOptions Endpoints::options_of(const std::string& key) const {
     return options;
 }
 
+bool Endpoints::is_disabled(const std::string& key) const {
+    const std::lock_guard lock{mutex_};
+    const auto found = endpoints_.find(key);
+    return found != endpoints_.end() && found->second.disabled;
+}
+
 std::vector<Subscription> Endpoints::all() const {
     std::vector<Subscription> all;
     const std::lock_guard lock{mutex_};

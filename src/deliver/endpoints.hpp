@@ -36,6 +36,8 @@ public:
 
     /// Of one that is not known: held.
     TargetOptions options_of(const std::string& key) const;
+    /// By what it answered, and nobody has changed it since.
+    bool is_disabled(const std::string& key) const;
     std::vector<Subscription> all() const;
     std::vector<Subscription> unusable() const;
     SubscriptionCounts counts(LocalTime now) const;

@@ -21,9 +21,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using State = Subscription::State;
 
-Subscription said() {
+Subscription said(std::uint8_t number = 1) {
     Subscription one{.url = "https://a.example/", .is_static = true};
-    one.id.bytes[15] = 1;
+    one.id.bytes[15] = number;
     return one;
 }
 
@@ -41,6 +41,7 @@ public:
     }
     void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
         must_be_there();
+        if (name.ends_with(refused)) throw StoreError{Reaction::bad_data, "refused"};
         inner_.keep_note(name, text, until);
     }
     void drop_note(const std::string& name) override {
@@ -48,6 +49,8 @@ public:
         inner_.drop_note(name);
     }
     int away = 0;
+    /// Notes that can never be kept.
+    std::string refused = "none";
 
 private:
     void must_be_there() {
@@ -74,10 +77,15 @@ protected:
     /// As this instance has it in force.
     Subscription in_force() { return endpoints.all().at(0); }
     bool is_held() { return endpoints.options_of(key).held; }
-    void answers_gone() {
-        endpoints.ended(key, in_force(),
+    void answers_gone(const Subscription& one) {
+        endpoints.ended(key_of(one), one,
                         {.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone}, {},
                         {});
+    }
+    /// What it answered is in force here, and still to be written down.
+    void keep_disabled(const Subscription& one) {
+        answers_gone(one);
+        scribe.keep_disabled(std::make_shared<Subscription>(one), "answered 410");
     }
 
     std::shared_ptr<memory::MemoryStore> opened = memory::open();
@@ -87,7 +95,8 @@ protected:
     Endpoints endpoints{};
     std::vector<std::string> told{};
     Lookout lookout{store, &book, endpoints, [](const SubscriptionNews&) {}};
-    Scribe scribe{&book, "a", [this](const SubscriptionNews& news) { told.push_back(news.text); }};
+    Scribe scribe{&book, endpoints, "a",
+                  [this](const SubscriptionNews& news) { told.push_back(news.text); }};
     std::shared_ptr<SaidOnce> reader = std::make_shared<SaidOnce>();
     const std::string key = key_of(said());
 };
@@ -109,7 +118,7 @@ TEST_F(StandingTest, WhatOneInstanceDisabledIsDisabledForAllWithItsReasonAndSinc
 
 TEST_F(StandingTest, WhoLetsItGoOnIsBelievedAlsoByWhomItsAnswersReachedOnlyHere) {
     lookout.look();
-    answers_gone();
+    answers_gone(in_force());
     ASSERT_TRUE(is_held());
     book.disable(said(), "answered 410");
 
@@ -302,17 +311,59 @@ TEST_F(StandingTest, WhatWasAskedBeforeItWasLetGoOnDoesNotDisableItHereAlone) {
     EXPECT_TRUE(is_held());
 }
 
-TEST_F(StandingTest, WhatCannotBeWrittenNowIsWrittenLater) {
-    scribe.keep_disabled(std::make_shared<Subscription>(said()), "answered 410");
-    notebook.away = 1;
+TEST_F(StandingTest, WhatCannotBeWrittenNowIsWrittenLaterAndToldOnce) {
+    lookout.look();
+    keep_disabled(said());
+    notebook.away = 3;
 
-    scribe.write_disabled();
-    EXPECT_THAT(told, ElementsAre("cannot be written down: away"));
+    for (int tick = 0; tick < 3; ++tick) scribe.write_disabled();
+    EXPECT_THAT(told, ElementsAre("cannot be written down: away")) << "once a second, in an outage";
     EXPECT_EQ(book.standing(said().id), std::nullopt);
     scribe.write_disabled();
-
     ASSERT_TRUE(book.standing(said().id));
     EXPECT_EQ(book.standing(said().id)->state, State::disabled);
+
+    told.clear();
+    for (int outage = 0; outage < 2; ++outage) {
+        scribe.keep_failing(said().id, SubscriptionFailing{});
+        notebook.away = 3;
+        for (int tick = 0; tick < 4; ++tick) scribe.write_failing(10);
+    }
+    EXPECT_EQ(told.size(), 2U) << "each outage once";
+}
+
+TEST_F(StandingTest, OneThatTheStoreRefusesKeepsNoOtherFromBeingWritten) {
+    const std::vector both{said(1), said(2)};
+    reader->next = both;
+    lookout.look();
+    notebook.refused = to_string(said(1).id);
+    for (const Subscription& one : both) {
+        keep_disabled(one);
+        scribe.keep_failing(one.id, SubscriptionFailing{});
+    }
+
+    scribe.write_disabled();
+    scribe.write_failing(10);
+
+    EXPECT_EQ(book.standing(said(1).id), std::nullopt);
+    EXPECT_TRUE(book.standing(said(2).id));
+    EXPECT_TRUE(book.failing(said(2).id));
+    EXPECT_THAT(told,
+                ElementsAre("cannot be written down: refused", "cannot be written down: refused"));
+}
+
+TEST_F(StandingTest, OfOneThatWasRemovedMeanwhileNothingIsWrittenLate) {
+    const Subscription one = book.add(said());
+    reader->next = std::vector{one};
+    lookout.look();
+    keep_disabled(one);
+
+    book.remove(one.id);
+    reader->next = std::vector<Subscription>{};
+    lookout.look();
+    scribe.write_disabled();
+
+    EXPECT_THAT(book.standings(), IsEmpty()) << "and nobody would ever take it away";
 }
 
 TEST_F(StandingTest, WhatCannotBeReadIsNothing) {
