@@ -178,7 +178,10 @@ void Deliverer::Parts::sign_for_tenant(const std::shared_ptr<Job>& job,
                                        const std::optional<std::string>& of_tenant,
                                        ReadyOnes& ready) {
     const auto secrets = deliver::secrets_for(*subscription, of_tenant, clock.wall());
-    if (secrets.empty()) return fail(job, "neither the tenant nor the subscription has a secret");
+    // Of a subscription whose own have all expired there is another thing to say.
+    if (secrets.empty() && subscription->secrets.empty()) {
+        return fail(job, "neither the tenant nor the subscription has a secret");
+    }
     sign(job, subscription, secrets, ready);
 }
 
