@@ -115,8 +115,8 @@ public:
                                        const std::function<void(Subscription&)>& change);
     /// What waits for it counts no longer. False: there is none.
     bool remove(const Uuid& id);
-    /// By its answers, wherever it stands: messages wait until somebody lets it go on. One that is not active stays
-    /// as it is.
+    /// By its answers, wherever it stands: messages wait until somebody lets it go on. `subscription`: as it was in
+    /// force when it answered; one that somebody changed since stays as it is, like one that is not active.
     void disable(const Subscription& subscription, const std::string& reason);
 
     /// Of those that stand elsewhere. Nothing: as whoever names it says.
@@ -142,6 +142,11 @@ private:
     void write(const Subscription& subscription);
     Subscription read(const std::string& text, const Uuid& id) const;
     std::unique_ptr<Notebook::Hold> alone();
+    /// By whoever is alone().
+    std::optional<Subscription> change_alone(const Uuid& id,
+                                             const std::function<void(Subscription&)>& change);
+    SubscriptionStanding change_standing_alone(
+        const Uuid& id, const std::function<void(SubscriptionStanding&)>& change);
     void tell_version();
     void end_rest(const Uuid& id, bool is_elsewhere_now);
 

@@ -207,8 +207,7 @@ int show_one(const Arguments& arguments, const Globals& globals) {
 int subscriptions(const Arguments& arguments, const Globals& globals) {
     const std::string& verb = arguments.word(0, "list, show, add, update, …");
     if (verb == "list") {
-        const std::string page =
-            query_of(arguments, {"box", "type", "tenant", "reason"});  // of other commands
+        const std::string page = query_of(arguments, {"reason"});  // of other commands
         print_page(arguments, OperatorDesk{globals}.get(kFolder + page),
                    {"id", "state", "type", "tenant", "url", "waits"});
         return 0;
@@ -249,9 +248,9 @@ Command subscriptions_command() {
             "remove|test [ID_OR_URL]",
         .words_max = 2,
         .options = {{"url", "URL", "where to send to; of test: instead of its own"},
-                    {"type", "T", "which messages; * is a wildcard"},
+                    {"type", "T", "which messages; * is a wildcard; list: who wants these"},
                     {"tenant", "X", "only of this tenant; default: those without their own"},
-                    {"box", "B", "of this box instead of outbox"},
+                    {"box", "B", "of this box instead of outbox; list: of this one alone"},
                     {"secret", "S", "what signs; one is made unless given"},
                     {"ed25519", "", "make a key pair instead: receivers cannot sign"},
                     {"signing", "SETS", "standard, outbox, or both with a comma"},

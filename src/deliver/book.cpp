@@ -81,6 +81,11 @@ std::string unseal_all(const std::string& key, Subscription& subscription) {
     return closed;
 }
 
+/// Later than before whatever this host's clock says: so it is seen that what was found out before is out of date.
+StoreTime changed_after(StoreTime before) {
+    return std::max(system_clock().wall(), later(before, Duration{1}));
+}
+
 Uuid fresh_id() {
     return uuid7(system_clock().wall(), thread_random());
 }
@@ -136,13 +141,19 @@ Subscription SubscriptionBook::add(Subscription subscription) {
 std::optional<Subscription> SubscriptionBook::change(
     const Uuid& id, const std::function<void(Subscription&)>& change) {
     const auto hold = alone();
+    return change_alone(id, change);
+}
+
+std::optional<Subscription> SubscriptionBook::change_alone(
+    const Uuid& id, const std::function<void(Subscription&)>& change) {
     auto subscription = find(id);
     if (!subscription) return std::nullopt;
     const std::string box = subscription->box;
     const std::string url = subscription->url;
+    const StoreTime changed_at = changed_after(subscription->changed_at);
     change(*subscription);
     subscription->id = id;
-    subscription->changed_at = system_clock().wall();
+    subscription->changed_at = changed_at;
     Problems problems = check(*subscription);
     if (subscription->box != box) {
         problems.emplace_back("box: a subscription stays in its box; add another one");
@@ -167,18 +178,26 @@ bool SubscriptionBook::remove(const Uuid& id) {
     return true;
 }
 
+/// It may come late, from where the store could not be reached: an operator who changed something meanwhile means it.
 void SubscriptionBook::disable(const Subscription& subscription, const std::string& reason) {
+    using State = Subscription::State;
     const auto disable = [&](auto& one) {
-        one.state = Subscription::State::disabled;
+        one.state = State::disabled;
         one.reason = clean_text(reason, kReasonBytesMax);
     };
-    const auto own = change(subscription.id, [&](Subscription& one) {
-        if (one.state == Subscription::State::active) disable(one);
-    });
-    if (own) return;
-    change_standing(subscription.id, [&](SubscriptionStanding& one) {
+    const auto hold = alone();
+    if (const auto own = find(subscription.id)) {
+        if (own->state != State::active || own->changed_at > subscription.changed_at) return;
+        change_alone(subscription.id, disable);
+        return;
+    }
+    const std::string endpoint = deliver::endpoint_of(subscription.url);
+    const auto before = standing(subscription.id).value_or(SubscriptionStanding{});
+    const bool is_so_already = before.state != State::active && before.endpoint == endpoint;
+    if (is_so_already || before.changed_at > subscription.changed_at) return;
+    change_standing_alone(subscription.id, [&](SubscriptionStanding& one) {
         disable(one);
-        one.endpoint = deliver::endpoint_of(subscription.url);
+        one.endpoint = endpoint;
     });
 }
 
@@ -200,9 +219,15 @@ std::vector<std::pair<Uuid, SubscriptionStanding>> SubscriptionBook::standings()
 SubscriptionStanding SubscriptionBook::change_standing(
     const Uuid& id, const std::function<void(SubscriptionStanding&)>& change) {
     const auto hold = alone();
+    return change_standing_alone(id, change);
+}
+
+SubscriptionStanding SubscriptionBook::change_standing_alone(
+    const Uuid& id, const std::function<void(SubscriptionStanding&)>& change) {
     SubscriptionStanding standing = this->standing(id).value_or(SubscriptionStanding{});
+    const StoreTime changed_at = changed_after(standing.changed_at);
     change(standing);
-    standing.changed_at = system_clock().wall();
+    standing.changed_at = changed_at;
     end_rest(id, false);
     notebook_.keep_note(kStanding + to_string(id), deliver::to_note(standing));
     tell_version();
@@ -210,7 +235,10 @@ SubscriptionStanding SubscriptionBook::change_standing(
 }
 
 void SubscriptionBook::drop_standing(const Uuid& id) {
-    notebook_.drop_note(kStanding + to_string(id));
+    const std::string name = kStanding + to_string(id);
+    if (!notebook_.note(name)) return;
+    notebook_.drop_note(name);
+    tell_version();  // or whoever has read it would go on believing it
 }
 
 std::optional<SubscriptionFailing> SubscriptionBook::failing(const Uuid& id) {

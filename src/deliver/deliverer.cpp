@@ -25,8 +25,6 @@ using deliver::SubscriptionPtr;
 /// Of notes on who fails: with every look at the readers, and before we go.
 constexpr std::size_t kWrittenAtOnce = 50;
 constexpr std::size_t kWrittenAtLast = 1'000;
-/// For a secret that takes long to be looked up.
-constexpr Duration kComeBack = std::chrono::seconds{1};
 constexpr std::size_t kSentTogether = 8;  ///< requests, while the next ones are signed
 
 DeliverOptions with_instance(DeliverOptions options) {
@@ -62,7 +60,7 @@ struct Deliverer::Parts {
     void start(Job job, ReadyOnes& ready);
     void searched(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
                   const SecretSearch::Answer& answer);
-    void put_off(const std::shared_ptr<Job>& job);
+    void put_off(const std::shared_ptr<Job>& job, Duration delay);
     void sign_for_tenant(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
                          const std::optional<std::string>& of_tenant, ReadyOnes& ready);
     void sign(const std::shared_ptr<Job>& job, const SubscriptionPtr& subscription,
@@ -87,7 +85,7 @@ struct Deliverer::Parts {
     deliver::Lookout lookout{store, book.get(), endpoints,
                              [this](const SubscriptionNews& news) { tell(news); }};
 
-    deliver::Scribe scribe{book.get(), options.instance,
+    deliver::Scribe scribe{book.get(), endpoints, options.instance,
                            [this](const SubscriptionNews& news) { tell(news); }};
 
     std::mutex mutex{};  ///< guards the four below
@@ -155,7 +153,7 @@ void Deliverer::Parts::searched(const std::shared_ptr<Job>& job,
         const std::lock_guard lock{mutex};
         if (closing) return;  // and nobody waits for it any more
     }
-    if (answer.kind == Kind::late) return put_off(job);
+    if (answer.kind == Kind::late) return put_off(job, answer.come_back);
     if (answer.kind == Kind::failed) {
         return fail(job, "the tenant's secret cannot be had: " + answer.text);
     }
@@ -166,13 +164,13 @@ void Deliverer::Parts::searched(const std::shared_ptr<Job>& job,
 }
 
 /// The endpoint has nothing to do with it, and neither has the message.
-void Deliverer::Parts::put_off(const std::shared_ptr<Job>& job) {
+void Deliverer::Parts::put_off(const std::shared_ptr<Job>& job, Duration delay) {
     endpoints.released(job->delivery.target);
     {
         const std::lock_guard lock{mutex};
         if (under_way.erase(job->delivery.number) == 0) return job->completion({});
     }
-    job->completion({DeliveryResult{.outcome = Defer{.delay = kComeBack}}});
+    job->completion({DeliveryResult{.outcome = Defer{.delay = delay}}});
 }
 
 void Deliverer::Parts::sign_for_tenant(const std::shared_ptr<Job>& job,
@@ -180,7 +178,10 @@ void Deliverer::Parts::sign_for_tenant(const std::shared_ptr<Job>& job,
                                        const std::optional<std::string>& of_tenant,
                                        ReadyOnes& ready) {
     const auto secrets = deliver::secrets_for(*subscription, of_tenant, clock.wall());
-    if (secrets.empty()) return fail(job, "neither the tenant nor the subscription has a secret");
+    // Of a subscription whose own have all expired there is another thing to say.
+    if (secrets.empty() && subscription->secrets.empty()) {
+        return fail(job, "neither the tenant nor the subscription has a secret");
+    }
     sign(job, subscription, secrets, ready);
 }
 
@@ -252,7 +253,7 @@ void Deliverer::Parts::answered(const std::shared_ptr<Job>& job,
                                                            deliver::attempt_of(item))));
         detail = json::to_text(report);
     }
-    auto ended = endpoints.ended(key, judgement, clock.now(), clock.wall());
+    auto ended = endpoints.ended(key, *subscription, judgement, clock.now(), clock.wall());
     answered_together.emplace_back(
         job, DeliveryResult{.outcome = std::move(judgement.outcome), .detail = std::move(detail)});
     if (ended.news) {

@@ -86,6 +86,12 @@ TargetOptions Endpoints::options_of(const std::string& key) const {
     return options;
 }
 
+bool Endpoints::is_disabled(const std::string& key) const {
+    const std::lock_guard lock{mutex_};
+    const auto found = endpoints_.find(key);
+    return found != endpoints_.end() && found->second.disabled;
+}
+
 std::vector<Subscription> Endpoints::all() const {
     std::vector<Subscription> all;
     const std::lock_guard lock{mutex_};
@@ -129,13 +135,13 @@ Endpoints::Begin Endpoints::begin(const std::string& key, LocalTime now) {
     return {endpoint.subscription, std::nullopt};
 }
 
-Endpoints::Ended Endpoints::ended(const std::string& key, const Judgement& judgement, LocalTime now,
-                                  StoreTime wall) {
+Endpoints::Ended Endpoints::ended(const std::string& key, const Subscription& asked,
+                                  const Judgement& judgement, LocalTime now, StoreTime wall) {
     const std::lock_guard lock{mutex_};
     const auto found = endpoints_.find(key);
     if (found == endpoints_.end()) return {};
     if (judgement.health == Judgement::Health::well) return went_well(found->second, now);
-    return went_badly(found->second, judgement, now, wall);
+    return went_badly(found->second, asked, judgement, now, wall);
 }
 
 Endpoints::Ended Endpoints::went_well(Endpoint& endpoint, LocalTime now) {
@@ -153,8 +159,8 @@ Endpoints::Ended Endpoints::went_well(Endpoint& endpoint, LocalTime now) {
     return ended;
 }
 
-Endpoints::Ended Endpoints::went_badly(Endpoint& endpoint, const Judgement& judgement,
-                                       LocalTime now, StoreTime wall) {
+Endpoints::Ended Endpoints::went_badly(Endpoint& endpoint, const Subscription& asked,
+                                       const Judgement& judgement, LocalTime now, StoreTime wall) {
     const Subscription& subscription = *endpoint.subscription;
     ++endpoint.failures;
     if (!endpoint.failing_since) endpoint.failing_since = wall;
@@ -169,8 +175,9 @@ Endpoints::Ended Endpoints::went_badly(Endpoint& endpoint, const Judgement& judg
     const std::string reason = reason_of(judgement.outcome);
     const bool is_gone = judgement.health == Judgement::Health::gone;
     const Duration failing = wall - *endpoint.failing_since;
-    if (!endpoint.disabled && (is_gone || (failing >= subscription.disable_after &&
-                                           endpoint.failures >= kFailuresToDisable))) {
+    const bool is_enough = is_gone || (failing >= subscription.disable_after &&
+                                       endpoint.failures >= kFailuresToDisable);
+    if (is_enough && !endpoint.disabled && subscription == asked) {
         endpoint.disabled = true;
         ++version_;
         return {.news =

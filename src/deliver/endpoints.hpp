@@ -36,6 +36,8 @@ public:
 
     /// Of one that is not known: held.
     TargetOptions options_of(const std::string& key) const;
+    /// By what it answered, and nobody has changed it since.
+    bool is_disabled(const std::string& key) const;
     std::vector<Subscription> all() const;
     std::vector<Subscription> unusable() const;
     SubscriptionCounts counts(LocalTime now) const;
@@ -56,7 +58,9 @@ public:
         /// What is written down of it is no longer so.
         bool is_well_again = false;
     };
-    Ended ended(const std::string& key, const Judgement& judgement, LocalTime now, StoreTime wall);
+    /// `asked`: as begin() gave it. What one answers that was changed meanwhile does not disable what it is now.
+    Ended ended(const std::string& key, const Subscription& asked, const Judgement& judgement,
+                LocalTime now, StoreTime wall);
     /// It neither went well nor badly.
     void released(const std::string& key);
 
@@ -76,7 +80,8 @@ private:
         LocalTime note_again = LocalTime::min();
     };
     static Ended went_well(Endpoint& endpoint, LocalTime now);
-    Ended went_badly(Endpoint& endpoint, const Judgement& judgement, LocalTime now, StoreTime wall);
+    Ended went_badly(Endpoint& endpoint, const Subscription& asked, const Judgement& judgement,
+                     LocalTime now, StoreTime wall);
     static std::optional<SubscriptionFailing> noteworthy(Endpoint& endpoint,
                                                          const std::string& reason, LocalTime now,
                                                          StoreTime wall);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "deliver/refused.hpp"
 #include "waybill/system.hpp"
 
 namespace waybill::deliver {
@@ -12,11 +13,6 @@ namespace {
 using Kind = SubscriptionNews::Kind;
 
 constexpr Duration kHearEvery = std::chrono::seconds{30};
-
-/// It would be refused again.
-bool is_refused(const StoreError& error) {
-    return error.reaction() == Reaction::give_up || error.reaction() == Reaction::bad_data;
-}
 
 void leave_out(std::vector<Target>& targets, const Target& unwanted) {
     std::erase_if(targets, [&](const Target& target) {
@@ -175,7 +171,10 @@ void Lookout::declare() {
         const Target& gone = unwanted.back();
         store_.catalogue()->forget_target(gone.box, gone.key);
         const auto id = parse_uuid(gone.key.substr(subscription_prefix.size()));
-        if (book_ != nullptr && id) book_->drop_standing(*id);
+        if (book_ != nullptr && id) {
+            book_->drop_standing(*id);
+            standings_.erase(*id);  // it may be named again before the book can be read
+        }
     }
 }
 

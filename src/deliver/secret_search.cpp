@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <utility>
 
 #include "core/runtime/thread_name.hpp"
@@ -12,7 +11,7 @@ namespace waybill::deliver {
 namespace {
 
 /// Whoever was told to come back has come back by then.
-constexpr Duration kLeftBehindFor = std::chrono::seconds{5};
+constexpr Duration kLeftBehindFor = std::chrono::seconds{5};  ///< after the time that was told
 
 SecretSearch::Answer answer_of(const KnownSecret& secret) {
     if (!secret.value) return {SecretSearch::Answer::Kind::none, {}};
@@ -57,6 +56,14 @@ void SecretSearch::ask(const std::string& tenant, Then then) {
     asked_.notify_one();
 }
 
+Duration SecretSearch::comes_back_after(const Search& search, LocalTime now) {
+    return std::clamp(now - search.patient_until, come_back_least, come_back_most);
+}
+
+SecretSearch::Answer SecretSearch::late(const Search& search, LocalTime now) {
+    return {Answer::Kind::late, {}, comes_back_after(search, now)};
+}
+
 /// Nothing: it has to be waited for.
 std::optional<SecretSearch::Answer> SecretSearch::answer_now(const std::string& tenant,
                                                              LocalTime now) {
@@ -67,11 +74,12 @@ std::optional<SecretSearch::Answer> SecretSearch::answer_now(const std::string& 
     const auto search = searches_.find(tenant);
     if (search == searches_.end()) {
         if (searches_.size() < waiting_most) return std::nullopt;
-        return Answer{Answer::Kind::late, {}};
+        // His turn is not before that of whoever is next.
+        return late(searches_.at(queue_.front()), now);
     }
     if (now < search->second.patient_until) return std::nullopt;
     search->second.was_late = true;
-    return Answer{Answer::Kind::late, {}};
+    return late(search->second, now);
 }
 
 SecretSearch::Answer SecretSearch::look_up(const std::string& tenant) const {
@@ -84,13 +92,14 @@ SecretSearch::Answer SecretSearch::look_up(const std::string& tenant) const {
     }
 }
 
-void SecretSearch::keep(const std::string& tenant, const Answer& answer, bool was_late) {
+void SecretSearch::keep(const std::string& tenant, const Answer& answer, const Search& over) {
     if (answer.kind == Answer::Kind::found) keyring_.put(tenant, {answer.text}, clock_.now());
     if (answer.kind == Answer::Kind::none) keyring_.put(tenant, {}, clock_.now());
-    if (!was_late) return;
+    if (!over.was_late) return;
     const LocalTime now = system_clock().now();
     std::erase_if(left_behind_, [&](const auto& one) { return now >= one.second.until; });
-    left_behind_.insert_or_assign(tenant, LeftBehind{answer, later(now, kLeftBehindFor)});
+    const LocalTime until = later(now, comes_back_after(over, now) + kLeftBehindFor);
+    left_behind_.insert_or_assign(tenant, LeftBehind{answer, until});
 }
 
 void SecretSearch::search() {
@@ -105,7 +114,7 @@ void SecretSearch::search() {
         const Answer answer = look_up(tenant);
         lock.lock();
         const Search over = std::move(searches_.extract(tenant).mapped());
-        keep(tenant, answer, over.was_late);
+        keep(tenant, answer, over);
         if (stopping_) return;
         lock.unlock();
         for (const Then& then : over.waiting) then(answer);
@@ -119,9 +128,9 @@ void SecretSearch::watch_patience() {
     std::unique_lock lock{mutex_};
     while (!stopping_) {
         const LocalTime now = system_clock().now();
-        if (const std::vector<Then> all = impatient(now); !all.empty()) {
+        if (const auto all = impatient(now); !all.empty()) {
             lock.unlock();
-            for (const Then& then : all) then({Answer::Kind::late, {}});
+            for (const auto& [then, answer] : all) then(answer);
             lock.lock();
             continue;
         }
@@ -137,12 +146,13 @@ void SecretSearch::watch_patience() {
     }
 }
 
-std::vector<SecretSearch::Then> SecretSearch::impatient(LocalTime now) {
-    std::vector<Then> all;
+std::vector<std::pair<SecretSearch::Then, SecretSearch::Answer>> SecretSearch::impatient(
+    LocalTime now) {
+    std::vector<std::pair<Then, Answer>> all;
     for (auto& [tenant, search] : searches_) {
         if (now < search.patient_until || search.waiting.empty()) continue;
         search.was_late = true;
-        std::ranges::move(search.waiting, std::back_inserter(all));
+        for (Then& then : search.waiting) all.emplace_back(std::move(then), late(search, now));
         search.waiting.clear();
     }
     return all;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "deliver/keyring.hpp"
@@ -18,7 +19,8 @@ namespace waybill::deliver {
 
 /// Looks up secrets of tenants on threads of its own, a few side by side: a vault that is slow for one holds up
 /// neither the others nor what the store is to be told. Who asks for the same tenant meanwhile shares the search.
-/// Nobody waits long: the search goes on without him, and what it found is there when he comes back.
+/// Nobody waits long: the search goes on without him, and what it found is there when he comes back. He comes back when
+/// it has taken as long again: thousands may wait, and each is written to the store whenever he is put off.
 ///
 /// Thread safety: any thread; who asked is answered on any.
 /// Lifetime:      the keyring outlives it. The destructor waits for what is being looked up and answers nobody.
@@ -33,6 +35,8 @@ public:
         } kind{};
         /// The secret, or why it could not be had.
         std::string text{};
+        /// Of `late`: after so long.
+        Duration come_back{};
     };
     /// May block and throw.
     using Find = std::function<std::optional<std::string>(const std::string& tenant)>;
@@ -41,6 +45,9 @@ public:
     /// Shorter than what the engine leaves a request beyond its own timeout (subscription.cpp), so that whoever
     /// waited for a secret still has all of that.
     static constexpr Duration patience_usual = std::chrono::seconds{3};
+    static constexpr Duration come_back_least = std::chrono::seconds{1};
+    /// What could not be had is believed for a little longer than this.
+    static constexpr Duration come_back_most = std::chrono::seconds{15};
     static constexpr std::size_t side_by_side = 4;
     static constexpr std::size_t waiting_most = 1'000;
 
@@ -63,12 +70,15 @@ private:
         LocalTime until{};
     };
 
+    static Duration comes_back_after(const Search& search, LocalTime now);
+    static Answer late(const Search& search, LocalTime now);
     std::optional<Answer> answer_now(const std::string& tenant, LocalTime now);
     Answer look_up(const std::string& tenant) const;
-    void keep(const std::string& tenant, const Answer& answer, bool was_late);
+    void keep(const std::string& tenant, const Answer& answer, const Search& over);
     void search();
     void watch_patience();
-    std::vector<Then> impatient(LocalTime now);
+    /// With what they are to be told.
+    std::vector<std::pair<Then, Answer>> impatient(LocalTime now);
 
     const Find find_;
     Keyring& keyring_;

@@ -57,7 +57,7 @@ constexpr std::array kRoutes{
     Route{"POST", "/v1/targets/forget", "What is open for a target counts no longer", "",
           "box? key force?"},
     Route{"GET", "/v1/subscriptions", "Who hears of what is published, who of them fails, and why",
-          "limit cursor"},
+          "box type tenant limit cursor"},
     Route{"POST", "/v1/subscriptions", "Adds one; its secret is in this answer and in no other", "",
           kSubscription},
     Route{"GET", "/v1/subscriptions/{id}",

@@ -32,7 +32,8 @@ public:
           config_(std::move(config)),
           changed_(std::move(changed)) {}
 
-    /// `below`: the path behind /v1/subscriptions, empty or with its slash. `query`: `limit` and `cursor` of a list.
+    /// `below`: the path behind /v1/subscriptions, empty or with its slash. `query`: of a list, with `box`,
+    /// `type`, `tenant`, `limit` and `cursor`.
     /// Throws BadQuery and InvalidCursor, too.
     HttpResponse question(const std::string& below, std::string_view query = {});
     /// Nothing: there is no such order.

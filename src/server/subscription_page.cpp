@@ -42,6 +42,13 @@ Place place_of(const std::string& cursor) {
     throw InvalidCursor{"cursor: is none that a list of subscriptions gave"};
 }
 
+/// By its own words: `type=order.*` finds who wants "order.*", or "order.placed".
+bool is_listed(const Subscription& one, const Filter& filter) {
+    return (filter.box.empty() || one.box == filter.box) &&
+           (filter.type.empty() || matches(filter.type, one.type)) &&
+           (filter.tenant.empty() || one.tenant == filter.tenant);
+}
+
 }  // namespace
 
 Page<Subscription> page_of(const std::vector<Subscription>& fixed, std::vector<Subscription> stored,
@@ -68,9 +75,12 @@ Page<Subscription> page_of(const std::vector<Subscription>& fixed, std::vector<S
 HttpResponse SubscriptionDesk::list(const Listing& listing) {
     const auto config = config_();
     SubscriptionBook its_book = book(config.get());
-    const auto page =
-        page_of(config ? in_force(config->subscriptions, its_book) : std::vector<Subscription>{},
-                its_book.list(), listing.cursor, listing.rows_max);
+    auto fixed = config ? in_force(config->subscriptions, its_book) : std::vector<Subscription>{};
+    auto stored = its_book.list();
+    for (auto* const all : {&fixed, &stored}) {
+        std::erase_if(*all, [&](const auto& one) { return !is_listed(one, listing.filter); });
+    }
+    const auto page = page_of(fixed, std::move(stored), listing.cursor, listing.rows_max);
     std::map<Uuid, SubscriptionFailing> failing;
     for (auto& [id, how] : its_book.failing()) failing.emplace(id, std::move(how));
     json::Array items;

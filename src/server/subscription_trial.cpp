@@ -20,6 +20,7 @@ namespace waybill::server {
 namespace {
 
 constexpr Duration kTestMost = std::chrono::seconds{10};
+constexpr const char* kExpired = "all its secrets have expired";
 
 /// One that the subscription would get.
 Message example_of(const Subscription& subscription, const json::Value& body) {
@@ -48,14 +49,17 @@ Signing signing_of(const Subscription& subscription, const std::string& tenant,
     if (pattern.empty() || tenant.empty()) {
         Signing signing{deliver::secrets_at(subscription, now)};
         if (signing.secrets.empty() && !subscription.secrets.empty()) {
-            signing.problem = "all its secrets have expired";
+            signing.problem = kExpired;
         }
         return signing;
     }
     const TenantSecret own = tenant_secret_of(pattern, tenant);
     if (own.is_failure) return {.problem = "the tenant's secret cannot be had: " + own.problem};
     Signing signing{deliver::secrets_for(subscription, own.value, now)};
-    if (signing.secrets.empty()) {
+    if (signing.secrets.empty() && !subscription.secrets.empty()) {
+        signing.problem = std::string{kExpired} + ", and the tenant " + detail::in_quotes(tenant) +
+                          " has none: " + own.problem;
+    } else if (signing.secrets.empty()) {
         signing.problem = "neither the tenant " + detail::in_quotes(tenant) +
                           " nor the subscription has a secret: " + own.problem +
                           "; or give the subscription one of its own";

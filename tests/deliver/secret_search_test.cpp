@@ -205,6 +205,37 @@ TEST_F(SecretSearchTest, WhoAsksBehindTooManyIsPutOffAtOnce) {
     EXPECT_EQ(others_.wait_for(1).kind, Kind::late);
 }
 
+/// A patience of less than nothing: it has taken that long already.
+TEST_F(SecretSearchTest, ThousandsWhoWaitForOneComeBackEverLessOften) {
+    std::vector<std::unique_ptr<SecretSearch>> searches;
+    const test::OpenAtTheEnd whatever{gate_};
+    for (const auto& [patience, come_back] :
+         {std::pair{Duration{1ms}, SecretSearch::come_back_least},
+          std::pair{Duration{-10s}, Duration{10s}},
+          std::pair{Duration{-1h}, SecretSearch::come_back_most}}) {
+        searches.push_back(std::make_unique<SecretSearch>(vault(), keyring_, clock_, patience));
+        Answers answers;
+        for (std::size_t n = 1; n <= 2; ++n) {
+            searches.back()->ask("slow", answers.one());
+            const auto answer = answers.wait_for(n);
+            EXPECT_EQ(answer.kind, Kind::late);
+            EXPECT_GE(answer.come_back, come_back) << "each is written to the store when it does";
+            EXPECT_LE(answer.come_back, SecretSearch::come_back_most);
+        }
+    }
+}
+
+TEST_F(SecretSearchTest, WhoAsksBehindTooManyThatTakeLongComesBackLaterToo) {
+    SecretSearch& search = begin(-1h);
+    for (std::size_t n = 0; n < SecretSearch::waiting_most; ++n) {
+        search.ask("slow" + std::to_string(n), answers_.one());
+    }
+
+    search.ask("slow and too late", others_.one());
+
+    EXPECT_EQ(others_.wait_for(1).come_back, SecretSearch::come_back_most);
+}
+
 TEST_F(SecretSearchTest, WhatIsFoundIsBelieved) {
     Keyring keyring{5min};
     SecretSearch search{vault(), keyring, clock_, 1h};  // none of them is slow

@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "deliver/lookout.hpp"
+#include "deliver/note.hpp"
 #include "deliver/scribe.hpp"
 #include "waybill/memory.hpp"
+#include "waybill/system.hpp"
 
 /// What became of subscriptions that stand elsewhere than in the store.
 namespace waybill::deliver {
@@ -19,9 +21,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using State = Subscription::State;
 
-Subscription said() {
+Subscription said(std::uint8_t number = 1) {
     Subscription one{.url = "https://a.example/", .is_static = true};
-    one.id.bytes[15] = 1;
+    one.id.bytes[15] = number;
     return one;
 }
 
@@ -39,6 +41,7 @@ public:
     }
     void keep_note(const std::string& name, const std::string& text, StoreTime until) override {
         must_be_there();
+        if (name.ends_with(refused)) throw StoreError{Reaction::bad_data, "refused"};
         inner_.keep_note(name, text, until);
     }
     void drop_note(const std::string& name) override {
@@ -46,6 +49,8 @@ public:
         inner_.drop_note(name);
     }
     int away = 0;
+    /// Notes that can never be kept.
+    std::string refused = "none";
 
 private:
     void must_be_there() {
@@ -72,9 +77,15 @@ protected:
     /// As this instance has it in force.
     Subscription in_force() { return endpoints.all().at(0); }
     bool is_held() { return endpoints.options_of(key).held; }
-    void answers_gone() {
-        endpoints.ended(key, {.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone},
-                        {}, {});
+    void answers_gone(const Subscription& one) {
+        endpoints.ended(key_of(one), one,
+                        {.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone}, {},
+                        {});
+    }
+    /// What it answered is in force here, and still to be written down.
+    void keep_disabled(const Subscription& one) {
+        answers_gone(one);
+        scribe.keep_disabled(std::make_shared<Subscription>(one), "answered 410");
     }
 
     std::shared_ptr<memory::MemoryStore> opened = memory::open();
@@ -84,7 +95,8 @@ protected:
     Endpoints endpoints{};
     std::vector<std::string> told{};
     Lookout lookout{store, &book, endpoints, [](const SubscriptionNews&) {}};
-    Scribe scribe{&book, "a", [this](const SubscriptionNews& news) { told.push_back(news.text); }};
+    Scribe scribe{&book, endpoints, "a",
+                  [this](const SubscriptionNews& news) { told.push_back(news.text); }};
     std::shared_ptr<SaidOnce> reader = std::make_shared<SaidOnce>();
     const std::string key = key_of(said());
 };
@@ -106,7 +118,7 @@ TEST_F(StandingTest, WhatOneInstanceDisabledIsDisabledForAllWithItsReasonAndSinc
 
 TEST_F(StandingTest, WhoLetsItGoOnIsBelievedAlsoByWhomItsAnswersReachedOnlyHere) {
     lookout.look();
-    answers_gone();
+    answers_gone(in_force());
     ASSERT_TRUE(is_held());
     book.disable(said(), "answered 410");
 
@@ -178,6 +190,36 @@ TEST_F(StandingTest, OfOneThatAReaderNamesNoMoreNothingIsKept) {
     EXPECT_EQ(book.standing(said().id), std::nullopt);
 }
 
+TEST_F(StandingTest, OneThatIsNamedAgainBeginsAnewAlsoBeforeTheStoreCanBeAsked) {
+    book.disable(said(), "answered 410");
+    lookout.look();
+    ASSERT_TRUE(is_held());
+    reader->next = std::vector<Subscription>{};
+    lookout.look();
+
+    reader->next = std::vector{said()};
+    notebook.away = 1;
+    EXPECT_THROW(lookout.look(), StoreError);
+
+    EXPECT_FALSE(is_held()) << "disabled, and nothing is there that could be enabled";
+    lookout.look();
+    EXPECT_FALSE(is_held());
+}
+
+TEST_F(StandingTest, WhatIsForgottenOfOneNoInstanceBelievesAnyMore) {
+    book.disable(said(), "answered 410");
+    lookout.look();
+    ASSERT_TRUE(is_held());
+
+    book.drop_standing(said().id);  // by another one, or by an operator
+
+    EXPECT_TRUE(lookout.look()) << "nobody noticed";
+    EXPECT_FALSE(is_held());
+    const std::string version = book.version();
+    book.drop_standing(said().id);
+    EXPECT_EQ(book.version(), version) << "nothing was there: all would read everything again";
+}
+
 TEST_F(StandingTest, OneThatIsAddedToTheStoreBeginsAnew) {
     book.disable(said(), "answered 410");
 
@@ -188,26 +230,140 @@ TEST_F(StandingTest, OneThatIsAddedToTheStoreBeginsAnew) {
 }
 
 TEST_F(StandingTest, OneOfTheStoreIsDisabledThere) {
-    book.add(said());
+    const Subscription one = book.add(said());
 
-    book.disable(said(), "answered 410");
+    book.disable(one, "answered 410");
 
     EXPECT_EQ(book.find(said().id)->state, State::disabled);
     EXPECT_EQ(book.find(said().id)->reason, "answered 410");
     EXPECT_THAT(book.standings(), IsEmpty());
 }
 
-TEST_F(StandingTest, WhatCannotBeWrittenNowIsWrittenLater) {
-    scribe.keep_disabled(std::make_shared<Subscription>(said()), "answered 410");
-    notebook.away = 1;
+TEST_F(StandingTest, WhatComesLateDisablesNoneThatAnOperatorLetGoOnMeanwhile) {
+    const Subscription before = said();
+    book.disable(before, "answered 410");
+    const auto let_go_on = [](auto& one) { one.state = State::active; };
+    const auto resumed = book.change_standing(said().id, let_go_on);
 
-    scribe.write_disabled();
-    EXPECT_THAT(told, ElementsAre("cannot be written down: away"));
+    book.disable(before, "answered 410");  // by one that could not reach the store
+
+    EXPECT_EQ(book.standing(said().id), resumed);
+    Subscription since = said();
+    apply(resumed, since);
+    book.disable(since, "answered 410 again");
+    EXPECT_EQ(book.standing(said().id)->reason, "answered 410 again");
+}
+
+TEST_F(StandingTest, WhatComesLateDisablesNoneOfTheStoreThatAnOperatorLetGoOnMeanwhile) {
+    const Subscription before = book.add(said());
+    book.disable(before, "answered 410");
+    const auto resumed =
+        book.change(said().id, [](Subscription& one) { one.state = State::active; });
+
+    book.disable(before, "answered 410");
+
+    EXPECT_EQ(book.find(said().id), resumed);
+    book.disable(*resumed, "answered 410 again");
+    EXPECT_EQ(book.find(said().id)->reason, "answered 410 again");
+}
+
+TEST_F(StandingTest, WhatComesLateIsSeenToBeLateAlsoWhereTheClockOfAnotherHostIsAhead) {
+    Subscription before = said();
+    const auto of_another =
+        SubscriptionStanding{.changed_at = system_clock().wall() + std::chrono::hours{1}};
+    notebook.keep_note("subscription-standing/" + to_string(before.id), to_note(of_another),
+                       store_never);
+    apply(of_another, before);
+    book.change_standing(before.id, [](SubscriptionStanding& one) { one.state = State::active; });
+
+    book.disable(before, "answered 410");
+
+    EXPECT_EQ(book.standing(before.id)->state, State::active);
+}
+
+TEST_F(StandingTest, WhatSeveralFindOutIsWrittenOnce) {
+    Subscription one = said();
+    one.changed_at = system_clock().wall() + std::chrono::hours{1};  // in a table of theirs
+    book.disable(one, "answered 410");
+    const auto first = book.standing(one.id);
+    const std::string version = book.version();
+
+    book.disable(one, "no success for 120 h");
+
+    EXPECT_EQ(book.standing(one.id), first);
+    EXPECT_EQ(book.version(), version);
+    Subscription moved = one;
+    moved.url = "https://b.example/";
+    book.disable(moved, "answered 410 there, too");
+    EXPECT_EQ(book.standing(said().id)->reason, "answered 410 there, too");
+}
+
+TEST_F(StandingTest, WhatWasAskedBeforeItWasLetGoOnDoesNotDisableItHereAlone) {
+    lookout.look();
+    const Subscription asked = in_force();
+    book.change_standing(said().id, [](SubscriptionStanding& one) { one.state = State::active; });
+    lookout.look();
+    const Judgement gone{.outcome = Dead{"answered 410"}, .health = Judgement::Health::gone};
+
+    EXPECT_FALSE(endpoints.ended(key, asked, gone, {}, {}).news) << "the store refuses it";
+    EXPECT_FALSE(is_held()) << "and so it would be held here for ever";
+    EXPECT_TRUE(endpoints.ended(key, in_force(), gone, {}, {}).news);
+    EXPECT_TRUE(is_held());
+}
+
+TEST_F(StandingTest, WhatCannotBeWrittenNowIsWrittenLaterAndToldOnce) {
+    lookout.look();
+    keep_disabled(said());
+    notebook.away = 3;
+
+    for (int tick = 0; tick < 3; ++tick) scribe.write_disabled();
+    EXPECT_THAT(told, ElementsAre("cannot be written down: away")) << "once a second, in an outage";
     EXPECT_EQ(book.standing(said().id), std::nullopt);
     scribe.write_disabled();
-
     ASSERT_TRUE(book.standing(said().id));
     EXPECT_EQ(book.standing(said().id)->state, State::disabled);
+
+    told.clear();
+    for (int outage = 0; outage < 2; ++outage) {
+        scribe.keep_failing(said().id, SubscriptionFailing{});
+        notebook.away = 3;
+        for (int tick = 0; tick < 4; ++tick) scribe.write_failing(10);
+    }
+    EXPECT_EQ(told.size(), 2U) << "each outage once";
+}
+
+TEST_F(StandingTest, OneThatTheStoreRefusesKeepsNoOtherFromBeingWritten) {
+    const std::vector both{said(1), said(2)};
+    reader->next = both;
+    lookout.look();
+    notebook.refused = to_string(said(1).id);
+    for (const Subscription& one : both) {
+        keep_disabled(one);
+        scribe.keep_failing(one.id, SubscriptionFailing{});
+    }
+
+    scribe.write_disabled();
+    scribe.write_failing(10);
+
+    EXPECT_EQ(book.standing(said(1).id), std::nullopt);
+    EXPECT_TRUE(book.standing(said(2).id));
+    EXPECT_TRUE(book.failing(said(2).id));
+    EXPECT_THAT(told,
+                ElementsAre("cannot be written down: refused", "cannot be written down: refused"));
+}
+
+TEST_F(StandingTest, OfOneThatWasRemovedMeanwhileNothingIsWrittenLate) {
+    const Subscription one = book.add(said());
+    reader->next = std::vector{one};
+    lookout.look();
+    keep_disabled(one);
+
+    book.remove(one.id);
+    reader->next = std::vector<Subscription>{};
+    lookout.look();
+    scribe.write_disabled();
+
+    EXPECT_THAT(book.standings(), IsEmpty()) << "and nobody would ever take it away";
 }
 
 TEST_F(StandingTest, WhatCannotBeReadIsNothing) {

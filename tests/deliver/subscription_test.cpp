@@ -100,11 +100,11 @@ class EndpointsTest : public testing::Test {
 protected:
     EndpointsTest() { endpoints.put({good()}); }
     Endpoints::Ended fails_after(Duration after) {
-        return endpoints.ended(key, failing(), kBegin + after, kWall + after);
+        return endpoints.ended(key, good(), failing(), kBegin + after, kWall + after);
     }
     std::optional<SubscriptionNews> fails(Duration after = {}) { return fails_after(after).news; }
     Endpoints::Ended succeeds_after(Duration after) {
-        return endpoints.ended(key, {.outcome = Done{}}, kBegin + after, kWall + after);
+        return endpoints.ended(key, good(), {.outcome = Done{}}, kBegin + after, kWall + after);
     }
     Endpoints endpoints;
     const std::string key = key_of(good());
@@ -171,8 +171,8 @@ TEST_F(EndpointsTest, FewFailuresOverALongTimeDoNotDisableIt) {
 }
 
 TEST_F(EndpointsTest, WhoEnablesItAgainIsBelieved) {
-    endpoints.ended(key, {.outcome = Dead{"410"}, .health = Judgement::Health::gone}, kBegin,
-                    kWall);
+    endpoints.ended(key, good(), {.outcome = Dead{"410"}, .health = Judgement::Health::gone},
+                    kBegin, kWall);
     ASSERT_TRUE(endpoints.options_of(key).held);
     endpoints.put({good()});
     EXPECT_TRUE(endpoints.options_of(key).held) << "nobody has changed it";
@@ -206,7 +206,7 @@ TEST_F(EndpointsTest, OneThatAnswersButIsNeverContentIsWrittenDownToo) {
     int written = 0;
     for (int second = 0; second < 600; ++second) {
         const Duration after = std::chrono::seconds{second};
-        const auto ended = endpoints.ended(key, refused, kBegin + after, kWall + after);
+        const auto ended = endpoints.ended(key, good(), refused, kBegin + after, kWall + after);
         if (!ended.failing) continue;
         ++written;
         EXPECT_EQ(ended.failing->rests_until, StoreTime{}) << "nobody leaves it alone";
@@ -218,7 +218,7 @@ TEST_F(EndpointsTest, OneThatAsksForALongRestIsWrittenDownAtOnce) {
     const Judgement busy{.outcome = Fail{.reason = "answered 429"},
                          .health = Judgement::Health::unwell,
                          .rest = 30min};
-    const auto ended = endpoints.ended(key, busy, kBegin, kWall);
+    const auto ended = endpoints.ended(key, good(), busy, kBegin, kWall);
     ASSERT_TRUE(ended.failing);
     EXPECT_EQ(ended.failing->rests_until, kWall + 30min);
     EXPECT_TRUE(succeeds_after(30min).is_well_again);
@@ -237,7 +237,7 @@ TEST_F(EndpointsTest, OneThatAnotherLeftAloneIsAskedOneAtATimeAndCrossedOutWhenI
     Endpoints another;
     another.put({good()});
     another.recall(key, *again);
-    EXPECT_TRUE(another.ended(key, {.outcome = Done{}}, kBegin, kWall).is_well_again);
+    EXPECT_TRUE(another.ended(key, good(), {.outcome = Done{}}, kBegin, kWall).is_well_again);
     EXPECT_EQ(another.begin(key, kBegin).wait, std::nullopt);
     EXPECT_EQ(another.begin(key, kBegin).wait, std::nullopt);
 }
@@ -318,7 +318,7 @@ TEST_F(BookTest, WhatAnInstanceThatDiedWroteIsCrossedOutByWhoeverSucceeds) {
     const std::string key = key_of(good());
     EXPECT_EQ(endpoints.begin(key, kBegin).wait, std::nullopt);
     EXPECT_EQ(endpoints.begin(key, kBegin).wait, std::nullopt) << "it is well here";
-    EXPECT_TRUE(endpoints.ended(key, {.outcome = Done{}}, kBegin, kWall).is_well_again);
+    EXPECT_TRUE(endpoints.ended(key, good(), {.outcome = Done{}}, kBegin, kWall).is_well_again);
 }
 
 TEST_F(EndpointsTest, TellsTheRegistryOnlyWhatChangedForIt) {

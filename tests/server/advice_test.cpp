@@ -206,6 +206,23 @@ TEST_F(Advice, HowASubscriptionIsTriedAgainIsSaidOnTheCommandLineToo) {
     EXPECT_THAT(run_here({"completion", "bash"}).output, HasSubstr("--multiplier"));
 }
 
+TEST_F(Advice, SubscriptionsOfATypeATenantOrABoxAreListedAloneWhenThatIsAsked) {
+    write("waybill.toml", "store = 'sqlite:w.db'\n");
+    for (const char* of : {"one", "two"}) {
+        const Ran added = hear({"subscriptions", "add", std::string{"https://example.com/"} + of,
+                                "--type", std::string{of} + ".*", "--tenant", of});
+        ASSERT_EQ(added.code, 0) << added.output;
+    }
+
+    for (const auto& [option, value] : {std::pair{"--type", "one.*"}, {"--tenant", "one"}}) {
+        const Ran listed = run_here({"subscriptions", "list", option, value});
+        EXPECT_THAT(listed.output, HasSubstr("example.com/one"));
+        EXPECT_THAT(listed.output, Not(HasSubstr("example.com/two"))) << option;
+    }
+    EXPECT_THAT(run_here({"subscriptions", "list", "--box", "inbox"}).output,
+                Not(HasSubstr("example.com")));
+}
+
 TEST_F(Advice, ProvidersAreListedAndDescribed) {
     EXPECT_THAT(run_here({"providers"}).output, HasSubstr("\nstripe "));
     EXPECT_THAT(run_here({"providers", "stripe"}).output, HasSubstr("tolerance: 5m"));

@@ -12,6 +12,7 @@ namespace {
 using server::page_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 Subscription numbered(std::uint8_t number) {
     Subscription one;
@@ -58,6 +59,29 @@ TEST(SubscriptionPage, ACursorThatNoListGaveIsRefused) {
     for (const char* cursor : {"1", "file-", "file-x", "file-1x", "store-", "store-nobody"}) {
         EXPECT_THROW(page_of({}, {}, cursor, 10), InvalidCursor) << cursor;
     }
+}
+
+TEST(SubscriptionPage, OfABoxATypeOrATenantOnlyThoseAreListed) {
+    Endpoint endpoint;
+    ServerUnderTest server{with({to(endpoint, "order.*"), to(endpoint, "invoice.*")})};
+    added(server, R"({"type":"order.placed","tenant":"acme","url":")" + endpoint.url() + "\"}");
+    added(server, R"({"type":"order.sent","tenant":"beta","url":")" + endpoint.url() + "\"}");
+    const auto types_of = [&](const std::string& query) {
+        std::vector<std::string> types;
+        const json::Value page = parsed(server.operate("GET", "/v1/subscriptions?" + query));
+        for (const json::Value& one : page.find("items")->as_array()) {
+            types.push_back(one.find("type")->as_string());
+        }
+        return types;
+    };
+
+    EXPECT_THAT(types_of("type=order.*"),
+                UnorderedElementsAre("order.*", "order.placed", "order.sent"));
+    EXPECT_THAT(types_of("type=invoice.*"), ElementsAre("invoice.*"));
+    EXPECT_THAT(types_of("tenant=acme"), ElementsAre("order.placed"));
+    EXPECT_THAT(types_of("type=order.*&tenant=beta"), ElementsAre("order.sent"));
+    EXPECT_THAT(types_of("box=inbox"), ElementsAre());
+    EXPECT_EQ(types_of("box=outbox&limit=3").size(), 3U);
 }
 
 TEST(SubscriptionPage, OverHttpItIsAListLikeAnyOther) {

@@ -15,6 +15,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class Trial : public testing::Test {
 protected:
@@ -91,6 +92,21 @@ TEST_F(Trial, IsRefusedWhenAProgramCannotSayTheSecretAlthoughThereIsAnother) {
 
     EXPECT_EQ(refused.status, 409);
     EXPECT_THAT(refused.body, HasSubstr("cmd:false acme the command failed"));
+    EXPECT_TRUE(endpoint_.requests().empty());
+}
+
+TEST_F(Trial, SaysThatAllSecretsHaveExpiredAlsoWhereTenantsMayHaveTheirOwnAsADeliveryDoes) {
+    Subscription expired = to(endpoint_);
+    expired.secrets.at(0).until = StoreTime{std::chrono::seconds{1}};
+    serve(expired, in_files());
+
+    const HttpAnswer refused = try_message_of("acme");
+
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_THAT(refused.body,
+                AllOf(HasSubstr("all its secrets have expired"), Not(HasSubstr("neither"))));
+    EXPECT_THAT(server_->operate("GET", "/v1/dead")->body,
+                HasSubstr("all its secrets have expired"));
     EXPECT_TRUE(endpoint_.requests().empty());
 }
 
