@@ -3,7 +3,6 @@
 #include <deque>
 #include <map>
 #include <unordered_map>
-#include <utility>
 
 #include "core/engine/brought.hpp"
 #include "core/engine/deadlines.hpp"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "core/assert.hpp"
 #include "core/engine/machine.hpp"
@@ -30,7 +29,6 @@ InstanceState Machine::instance_state() const {
                         .guest = config_.options.guest,
                         .registry_version = registry_version_};
     std::uint32_t room = 0;
-    std::set<const Places*> counted;  // boxes share those for requests
     for (const auto& box : boxes_) {
         state.boxes.push_back(box->box->name);
         state.executes.insert(state.executes.end(), box->local_numbers.begin(),
@@ -42,10 +40,8 @@ InstanceState Machine::instance_state() const {
         state.waiting += waiting;
         // A box whose handlers have no place starts nothing new of what it might get, however many requests it may make.
         if (waiting == 0 && box->places.free() > 0) {
-            const bool apart =
-                box->requests != &box->places && counted.insert(box->requests).second;
-            room += box->places.free();
-            room += box->requests != nullptr && apart ? box->requests->free() : 0;
+            const bool apart = box->requests != nullptr && box->requests != &box->places;
+            room += box->places.free() + (apart ? box->requests->free() : 0);
         }
     }
     std::ranges::sort(state.executes);
