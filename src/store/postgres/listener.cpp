@@ -15,6 +15,10 @@ namespace waybill::postgres {
 namespace {
 
 constexpr Duration kNotifyPause = std::chrono::milliseconds{5};
+/// Where so much comes in a pause as this, the next one is longer: each telling wakes a server's process and a thread of
+/// every instance, and all of them are at work, and look this often without being told.
+constexpr std::uint32_t kMany = 64;
+constexpr Duration kPauseOfMany = std::chrono::milliseconds{20};
 /// While the server cannot be reached: up to this long, so that not all come back at once.
 constexpr int kRetryMs = 1'000;
 /// A connection that says nothing is asked whether it is there: one that is half open is noticed within this
@@ -62,8 +66,8 @@ void Listener::on_wake(std::function<void()> wake) {
     if (listens) start();
 }
 
-void Listener::announce() {
-    if (has_news_.exchange(true)) return;
+void Listener::announce(std::uint32_t messages) {
+    if (news_.fetch_add(messages) > 0) return;
     start();
     poke(poke_);
 }
@@ -113,15 +117,17 @@ void Listener::run() {
 void Listener::serve(Database& db) {
     LocalTime next_notify = system_clock().now();
     // The last news is still told.
-    while (!is_stopping_ || has_news_) {
+    while (!is_stopping_ || news_ > 0) {
         int patience_ms = kQuietMs;
-        if (has_news_) {
+        if (news_ > 0) {
             const Duration left = next_notify - system_clock().now();
             if (left <= Duration{} || is_stopping_) {
                 // Before it is sent: what comes meanwhile is told by the next one.
-                has_news_ = false;
-                db.script("notify \"" + address_.schema + "\"", "notify", Effect::none);
-                next_notify = system_clock().now() + kNotifyPause;
+                const std::uint32_t told = news_.exchange(0);
+                // It has a transaction of its own, which nobody needs on the disk: a hint that is lost costs a poll.
+                db.script("set local synchronous_commit = off; notify \"" + address_.schema + "\"",
+                          "notify", Effect::none);
+                next_notify = system_clock().now() + (told < kMany ? kNotifyPause : kPauseOfMany);
             } else {
                 patience_ms =
                     static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());

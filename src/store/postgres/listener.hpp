@@ -14,7 +14,7 @@ namespace waybill::postgres {
 
 /// Tells other instances that something new was committed, and hears it from them: LISTEN and NOTIFY on one
 /// connection and thread, outside everybody's transactions. NOTIFY takes a lock of the whole database while it
-/// commits, so one stands for all that was committed within a few milliseconds.
+/// commits, so one stands for all that was committed within a few milliseconds, or more where much is.
 ///
 /// A connection that is lost is replaced, and whoever listens is woken then: something may have been missed.
 ///
@@ -30,8 +30,8 @@ public:
 
     /// Before the first call that writes. Starts to listen.
     void on_wake(std::function<void()> wake);
-    /// Something was committed here: others should look.
-    void announce();
+    /// So many were committed here: others should look. 1 or more.
+    void announce(std::uint32_t messages);
     /// The same for whoever listens here.
     void wake();
     /// Why wake-ups are lost; empty while they are not, or nobody needs them.
@@ -54,7 +54,8 @@ private:
     const bool is_wanted_;
     const int poke_;  ///< an eventfd: there is something to do
     std::atomic<bool> is_stopping_ = false;
-    std::atomic<bool> has_news_ = false;
+    /// Not told yet.
+    std::atomic<std::uint32_t> news_ = 0;
     std::atomic<std::int32_t> backend_ = 0;
     mutable std::mutex mutex_{};  ///< guards the three below; held while somebody is woken
     std::function<void()> wake_{};

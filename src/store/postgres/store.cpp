@@ -43,13 +43,13 @@ public:
             return postgres::append({db, boxes_}, batch);
         });
         using enum AppendResult::Status;
-        bool is_news = false;
+        std::uint32_t fresh_ones = 0;
         for (std::size_t i = 0; i < results.size(); ++i) {
             if (results[i].status != fresh) continue;
-            is_news = true;
+            ++fresh_ones;
             if (reads_) recent_.put(results[i].sequence, batch[i].message);
         }
-        if (is_news) listener_.announce();
+        if (fresh_ones > 0) listener_.announce(fresh_ones);
         return results;
     }
     void declare(std::span<const BoxDeclaration> boxes, std::span<const Target> targets) override {
@@ -231,7 +231,7 @@ private:
     }
     void wake_all() {
         listener_.wake();
-        listener_.announce();
+        listener_.announce(1);
     }
 
     const std::string conninfo_;
