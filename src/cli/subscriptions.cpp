@@ -173,7 +173,9 @@ int order(const Arguments& arguments, const Globals& globals, const std::string&
     OperatorDesk desk{globals};
     const Value answer =
         desk.post(path_of(arguments, verb), body_of(arguments), arguments.value("operation"));
-    print_result(arguments, answer, done);
+    // Of a file its server is asked; of any other store servers read what changed.
+    const bool is_told = !desk.file().empty();
+    print_result(arguments, answer, is_told ? done : done + " (servers notice within a second)");
     return 0;
 }
 
@@ -248,7 +250,7 @@ Command subscriptions_command() {
             "remove|test [ID_OR_URL]",
         .words_max = 2,
         .options = {{"url", "URL", "where to send to; of test: instead of its own"},
-                    {"type", "T", "which messages; * is a wildcard; list: who wants these"},
+                    {"type", "T", "which messages; * is a wildcard; list: who gets these"},
                     {"tenant", "X", "only of this tenant; default: those without their own"},
                     {"box", "B", "of this box instead of outbox; list: of this one alone"},
                     {"secret", "S", "what signs; one is made unless given"},

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/runtime/process_name.hpp"
+#include "core/wording.hpp"
 #include "deliver/endpoints.hpp"
 #include "deliver/files.hpp"
 #include "deliver/keyring.hpp"
@@ -180,7 +181,9 @@ void Deliverer::Parts::sign_for_tenant(const std::shared_ptr<Job>& job,
     const auto secrets = deliver::secrets_for(*subscription, of_tenant, clock.wall());
     // Of a subscription whose own have all expired there is another thing to say.
     if (secrets.empty() && subscription->secrets.empty()) {
-        return fail(job, "neither the tenant nor the subscription has a secret");
+        const std::string& tenant = job->delivery.items.front().message->tenant;
+        return fail(job, "neither the tenant " + detail::in_quotes(tenant) +
+                             " nor the subscription has a secret");
     }
     sign(job, subscription, secrets, ready);
 }

@@ -42,10 +42,11 @@ Place place_of(const std::string& cursor) {
     throw InvalidCursor{"cursor: is none that a list of subscriptions gave"};
 }
 
-/// By its own words: `type=order.*` finds who wants "order.*", or "order.placed".
+/// `type=order.placed` finds who gets such, `type=order.*` also who wants one of those only.
 bool is_listed(const Subscription& one, const Filter& filter) {
     return (filter.box.empty() || one.box == filter.box) &&
-           (filter.type.empty() || matches(filter.type, one.type)) &&
+           (filter.type.empty() || matches(filter.type, one.type) ||
+            matches(one.type, filter.type)) &&
            (filter.tenant.empty() || one.tenant == filter.tenant);
 }
 

@@ -78,6 +78,7 @@ TEST(SubscriptionPage, OfABoxATypeOrATenantOnlyThoseAreListed) {
     EXPECT_THAT(types_of("type=order.*"),
                 UnorderedElementsAre("order.*", "order.placed", "order.sent"));
     EXPECT_THAT(types_of("type=invoice.*"), ElementsAre("invoice.*"));
+    EXPECT_THAT(types_of("type=order.placed"), UnorderedElementsAre("order.*", "order.placed"));
     EXPECT_THAT(types_of("tenant=acme"), ElementsAre("order.placed"));
     EXPECT_THAT(types_of("type=order.*&tenant=beta"), ElementsAre("order.sent"));
     EXPECT_THAT(types_of("box=inbox"), ElementsAre());
