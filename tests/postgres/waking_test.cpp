@@ -88,32 +88,53 @@ TEST_F(PostgresWaking, ARequeueWakesEveryoneAndOnesOwnAppendDoesNot) {
 }
 
 /// A NOTIFY takes a lock on the whole database at its commit, and wakes every instance there is.
-TEST_F(PostgresWaking, ABurstOfAppendsIsToldAtMostEveryFiveMilliseconds) {
-    auto listening = stranger();
-    listening->script("listen \"" + schema_.name() + "\"", "listen");
-    loud_->append(std::vector{order(1)});
-    int told = 0;
-    const auto one_came = [&] { return (told += told_to(*listening)) > 0; };
-    ASSERT_TRUE(look_until(one_came, 60s));
+class PostgresBurst : public PostgresWaking {
+protected:
+    /// `calls` appends of so many messages each, one after the other: how often others were told of them, which is once for
+    /// each pause, and at the beginning and the end.
+    void expect_told_once_in(Duration pause, int calls, int messages) {
+        auto listening = stranger();
+        listening->script("listen \"" + schema_.name() + "\"", "listen");
+        loud_->append(std::vector{order(1)});
+        int told = 0;
+        const auto one_came = [&] { return (told += told_to(*listening)) > 0; };
+        ASSERT_TRUE(look_until(one_came, 60s));
 
-    constexpr int kBurst = 1000;
-    const auto begin = steady_now();
-    for (int n = 0; n < kBurst; ++n) {
-        Message message = *order(n % 250).message;
-        message.id.bytes[14] = static_cast<std::uint8_t>(1 + n / 250);
-        loud_->append(
-            std::vector<Append>{{.message = std::make_shared<const Message>(std::move(message))}});
+        const auto begin = steady_now();
+        for (int call = 0; call < calls; ++call) loud_->append(fresh(messages));
+        // What was last is told before it goes.
+        loud_.reset();
+        const auto took = steady_now() - begin;
+
+        told = 0;
+        EXPECT_TRUE(look_until(one_came, 60s));
+        listening->script("select", "so that all has come");
+        told += told_to(*listening);
+        EXPECT_LE(told, took / pause + 2);
+        RecordProperty("told", told);
     }
-    // What was last is told before it goes.
-    loud_.reset();
-    const auto took = steady_now() - begin;
 
-    told = 0;
-    EXPECT_TRUE(look_until(one_came, 60s));
-    listening->script("select", "so that all has come");
-    told += told_to(*listening);
-    EXPECT_LE(told, took / 5ms + 2);
-    RecordProperty("told", told);
+private:
+    std::vector<Append> fresh(int messages) {
+        std::vector<Append> batch;
+        for (int n = 0; n < messages; ++n, ++made_) {
+            Message message = *order(made_ % 250).message;
+            message.id.bytes[14] = static_cast<std::uint8_t>(1 + made_ / 250);
+            batch.push_back({.message = std::make_shared<const Message>(std::move(message))});
+        }
+        return batch;
+    }
+
+    int made_ = 0;
+};
+
+TEST_F(PostgresBurst, OfAppendsIsToldAtMostEveryFiveMilliseconds) {
+    expect_told_once_in(5ms, 1'000, 1);
+}
+
+/// All instances are at work then, and look this often by themselves.
+TEST_F(PostgresBurst, OfManyMessagesIsToldAtMostEveryTwentyMilliseconds) {
+    expect_told_once_in(20ms, 50, 100);
 }
 
 TEST_F(PostgresWaking, AListenerWhoseConnectionWasLostListensAgainAndLooks) {
